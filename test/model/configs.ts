@@ -12,6 +12,7 @@ const NOTHING: Omit<Setup, 'name'> = {
   retries: 0,
   freezes: 0,
   cancels: 0,
+  settles: 0,
   givesBack: false,
   away: 0,
   reuses: 0,
@@ -36,6 +37,31 @@ const BULLMQ = ['dropped', 'doubled'] as const
 const HOLDS = { retries: 1, freezes: 1, cancels: 1, givesBack: true } as const
 const ONE_PLACE = { limits: [{ ...limit(1), places: 1 }], lookAhead: 3 }
 const TWO_PLACES = { limits: [{ ...limit(1), places: 2 }], lookAhead: 3 }
+const ONE_IN_THREE = { limits: [{ ...limit(1), quotas: [{ amount: 1, window: 3 }] }], lookAhead: 3 }
+const TOKENS = {
+  jobs: [
+    { cost: 1, took: 1 },
+    { cost: 1, tokens: 1, took: 3 },
+  ],
+  limits: [{ ...limit(1), quotas: [{ amount: 3, window: 3, each: 2 }] }],
+  lookAhead: 3,
+  settles: 2,
+}
+const EVERYTHING = {
+  limits: [
+    {
+      ...limit(1),
+      places: 1,
+      quotas: [
+        { amount: 2, window: 3 },
+        { amount: 3, window: 4, each: 2 },
+      ],
+    },
+  ],
+}
+const LOWERED = {
+  limits: [2, 1].map((amount, index) => ({ ...limit(1, 0, 3 + index), quotas: [{ amount, window: 3 }] })),
+}
 const LIMITS = [limit(3), limit(2), limit(4)]
 const DEADLINES = [
   { cost: 1, deadline: 1 },
@@ -56,6 +82,15 @@ export const SMALL_RUNS: readonly Setup[] = [
   setup('1 job, retry, freeze, cancel, given back', { jobs: jobs(1), ...HOLDS }),
   setup('2 jobs, given back for a time', { jobs: jobs(2), givesBack: true, away: 2 }),
   setup('2 jobs, one place, killed', { jobs: jobs(2), ...ONE_PLACE, ...one('kill') }),
+  setup('1 job, quota, retry, killed', { jobs: jobs(1), ...ONE_IN_THREE, retries: 1, ...one('kill') }),
+  setup('2 jobs, quota, given back', {
+    jobs: jobs(2),
+    ...ONE_IN_THREE,
+    lookAhead: 0,
+    givesBack: true,
+    away: 2,
+  }),
+  setup('2 jobs, tokens, settled', TOKENS),
   setup('2 jobs, limits', { jobs: jobs(2), limits: LIMITS }),
   setup('2 jobs, deadlines', { jobs: DEADLINES }),
 ]
@@ -93,6 +128,31 @@ export const FULL_RUNS: readonly Setup[] = [
   }),
   setup('3 jobs, one place, processes', { ...ONE_PLACE, ...one(...PROCESSES) }),
   setup('3 jobs, two places, calls', { ...TWO_PLACES, ...one(...CALLS) }),
+  setup('2 jobs, quota, processes', { jobs: jobs(2), ...ONE_IN_THREE, ...one(...PROCESSES) }),
+  setup('2 jobs, quota, BullMQ, retry', {
+    jobs: jobs(2),
+    ...ONE_IN_THREE,
+    retries: 1,
+    ...one(...BULLMQ),
+  }),
+  setup('2 jobs, quota, calls, given back', {
+    jobs: jobs(2),
+    ...ONE_IN_THREE,
+    lookAhead: 0,
+    givesBack: true,
+    away: 2,
+    ...one(...CALLS),
+  }),
+  setup('2 jobs, quota, outage and restart', { jobs: jobs(2), ...ONE_IN_THREE, ...one('outage', 'restart') }),
+  setup('2 jobs, quota lowered, retry', { jobs: jobs(2), ...LOWERED, lookAhead: 3, retries: 1 }),
+  setup('2 jobs, tokens, settled, processes', { ...TOKENS, ...one(...PROCESSES) }),
+  setup('1 job, tokens, settled, calls, retry', {
+    ...TOKENS,
+    jobs: [{ cost: 1, took: 1 }],
+    retries: 1,
+    ...one(...CALLS),
+  }),
+  setup('2 jobs, quotas and one place, settled, killed', { ...TOKENS, ...EVERYTHING, ...one('kill') }),
   setup('2 jobs, costs', { jobs: [{ cost: 1 }, { cost: 2 }], retries: 1, ...one('stop', 'rollback') }),
   setup('2 jobs, limits, processes', { jobs: jobs(2), limits: LIMITS, ...one(...PROCESSES) }),
   setup('2 jobs, deadlines, calls and processes', {

@@ -13,6 +13,7 @@ export function judgeStart(world: World, worker: number, entry: Entry): void {
   if (globals.tat - tolerance > 0) world.breaks('L2 spacing')
   globals.tat = Math.max(globals.tat, 0) + shard.limit.interval * shard.cost(job)
   globals.startedCost = shard.cost(job)
+  if (!world.ledger.note(shard, job) && globals.isLossy === 0) world.breaks('L10 quota')
 
   const isLate = entry.startAt < -setup.durations.farthest
   if (globals.frozenUntil > 0 && (own.isExempt === 0 || isLate)) world.breaks('freeze')
@@ -40,6 +41,7 @@ export function judgeState(world: World): void {
   const { places = Number.POSITIVE_INFINITY } = shard.limit
   const running = shard.jobs.filter(({ state }) => state === RUNNING).length
   if (running > places && globals.isLossy === 0) world.breaks('L11 places')
+  if (!world.ledger.coversUse(shard)) world.breaks('L10 charged for nothing')
   for (const [job, record] of shard.jobs.entries()) {
     const own = told[job]!
     if (record.state !== GRANTED) own.isExempt = 0

@@ -4,6 +4,7 @@ import { atFileEnd } from '../support/at-file-end.ts'
 import { connect, lookAt } from '../support/redis-driver.ts'
 import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
 import { MUTANTS, type MutantName } from './mutants.ts'
+import { QUOTA_MUTANTS } from './quota-mutants.ts'
 import { followWalk } from './real/follow-walk.ts'
 import { PatchedConnection } from './real/patched-connection.ts'
 import { Route } from './real/route.ts'
@@ -21,7 +22,14 @@ test.each(patched)('a script that is weaker by %s does not do what the model doe
   connection.patch = MUTANTS[name].patch
   const { route } = MUTANTS[name]
   const follow = (seed: number | Route, steps: number) =>
-    followWalk({ seed, steps, redis: lookAt(), connection, prefix: uniquePrefix() })
+    followWalk({
+      seed,
+      hasParts: name in QUOTA_MUTANTS,
+      steps,
+      redis: lookAt(),
+      connection,
+      prefix: uniquePrefix(),
+    })
   let found = route && (await follow(new Route(route), route.length))
   for (let seed = 1; route === undefined && seed <= MOST_WALKS && found === undefined; seed++) {
     found = await follow(seed, STEPS)

@@ -31,6 +31,13 @@ export const ROUTES = {
     'worker 1, job a: reports the end: completed',
   ],
   'start-without-epoch': [...TAKEN_OVER, 'worker 1, job a: reports the start'],
+  'settle-without-fence': [
+    ...TAKEN_OVER,
+    '11 ticks pass',
+    'worker 2, job a: looks, and calls the handler',
+    'worker 2, job a: reports the start',
+    'worker 1, job a: says what it took',
+  ],
   'back-without-worker': [
     ...ALONE,
     'job a to worker 1: BullMQ delivers, and will deliver again',

@@ -6,6 +6,25 @@ export interface ModelLimit {
   readonly tolerance: number
   /** How many attempts may run at once. Default: any number. */
   readonly places?: number
+  readonly quotas?: readonly ModelQuota[]
+}
+
+/** So many units may start in a window that ends at any time. */
+export interface ModelQuota {
+  readonly amount: number
+  readonly window: number
+  /** Counts tokens, of which a job that names none costs so many. Default: counts the cost of jobs. */
+  readonly each?: number
+}
+
+export interface ModelJob {
+  readonly cost: number
+  /** After which time it expires. Default: never. */
+  readonly deadline?: number
+  /** What it is estimated to take of quotas that count tokens. Default: what they say. */
+  readonly tokens?: number
+  /** What an attempt really took, if it settles. */
+  readonly took?: number
 }
 
 /** The durations of the protocol, in ticks: those of the real scripts, or smaller ones in the same order of size. */
@@ -20,6 +39,8 @@ export interface Durations {
   /** `LEADER_LEASE` and `LONG_SLEEP` in verbs/claim.lua */
   readonly leaderLease: number
   readonly longSleep: number
+  /** `usage.LOST` in scripts/lib/charge.lua */
+  readonly lost: number
   /** `REPLAY_WINDOW` in scripts/lib/retention.lua */
   readonly replay: number
   /** The difference of clocks for which `start` in scripts/lib/grant.lua allows */
@@ -36,6 +57,8 @@ export interface Durations {
 export type FaultKind =
   | 'lost'
   | 'late'
+  /** As `late`, of settlements alone. */
+  | 'settled-late'
   | 'dropped'
   | 'doubled'
   | 'kill'
@@ -50,8 +73,7 @@ export type FaultKind =
 /** What one run of the checker explores; README.md says what each bound means. */
 export interface Setup {
   readonly name: string
-  /** For each job its cost, and after which time it expires. */
-  readonly jobs: readonly { readonly cost: number; readonly deadline?: number }[]
+  readonly jobs: readonly ModelJob[]
   /** The first is in force at the beginning; each change brings the next. */
   readonly limits: readonly ModelLimit[]
   readonly durations: Durations
@@ -65,6 +87,8 @@ export interface Setup {
   readonly retries: number
   readonly freezes: number
   readonly cancels: number
+  /** How often attempts may say what they really took. */
+  readonly settles: number
   /** Workers may give back jobs that did not start. */
   readonly givesBack: boolean
   /** For how long: ticks. */

@@ -11,7 +11,6 @@ const NOT_MODELLED: Readonly<Record<string, string>> = {
     'keeps the pages of a long rule book until `book` puts it in force; nothing reads them before',
   'rules/layout.lua': 'agrees on the number of shards before the line is used; the model has one shard',
   'scripts/zones.lua': 'says when the clocks of time zones are set; no limit of the model has a calendar',
-  'verbs/settle.lua': 'changes what quotas count; the limits of the model have a pace and places only',
   'views/recent.lua':
     'prolongs the time for which events of a bucket are kept, on which no start or end depends',
   'views/reindex.lua': 'writes an index that only lists of buckets read',

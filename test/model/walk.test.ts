@@ -6,10 +6,16 @@ import { followWalk } from './real/follow-walk.ts'
 const WALKS = 300
 const STEPS = 100
 
-test('the scripts do what the model does, on random ways through its states', async () => {
-  const connection = connect(redisAddress())
-  for (let seed = 1; seed <= WALKS; seed++) {
-    const walk = { seed, steps: STEPS, redis: lookAt(), connection, prefix: uniquePrefix() }
-    expect(await followWalk(walk)).toBeUndefined()
-  }
-})
+test.each([
+  ['a pace alone', false],
+  ['quotas and places', true],
+])(
+  'the scripts do what the model does, on random ways through its states, under limits of %s',
+  async (_, hasParts) => {
+    const connection = connect(redisAddress())
+    for (let seed = 1; seed <= WALKS; seed++) {
+      const walk = { seed, hasParts, steps: STEPS, redis: lookAt(), connection, prefix: uniquePrefix() }
+      expect(await followWalk(walk)).toBeUndefined()
+    }
+  },
+)

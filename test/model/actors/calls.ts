@@ -6,6 +6,7 @@ import { finish } from '../store/verbs/finish.ts'
 import { type GateAnswer, type GateCall, gate } from '../store/verbs/gate.ts'
 import { cancel, changeRule, freeze, hold, quarantine, resign, unfreeze } from '../store/verbs/hold.ts'
 import { expire, type Recovered, recover } from '../store/verbs/recover.ts'
+import { type SettleCall, settle } from '../store/verbs/settle.ts'
 import { renew, start } from '../store/verbs/start.ts'
 import { fenceFor, stampFor } from './stamps.ts'
 import type { World } from './world.ts'
@@ -28,6 +29,7 @@ export type Call =
       readonly jobs: readonly { readonly job: number; readonly epoch: number }[]
       readonly answer: readonly boolean[]
     }
+  | ({ readonly verb: 'settle'; readonly answer: boolean } & SettleCall)
   | { readonly verb: 'recover'; readonly answer: readonly Recovered[] }
   | { readonly verb: 'expire'; readonly answer: readonly number[] }
   | { readonly verb: 'cancel'; readonly job: number; readonly answer: boolean }
@@ -84,6 +86,10 @@ export class Calls {
     noteActivity(this.#world.shard)
     const answers = jobs.map(({ job, epoch }) => renew(this.#world.shard, job, epoch))
     return this.#noted({ verb: 'renew', jobs } as const, answers)
+  }
+
+  settle(call: SettleCall): boolean {
+    return this.#noted({ verb: 'settle', ...call } as const, settle(this.#world.shard, call))
   }
 
   recover(): Recovered[] {

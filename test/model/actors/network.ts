@@ -2,7 +2,7 @@ import { excuse } from '../laws.ts'
 import { HANDED } from '../store/shard.ts'
 import { claimFor, LATE_CLAIM } from './schedulers.ts'
 import { letters, PLACES, type Step, type Transition, VERBS } from './transition.ts'
-import { askGate, asks, reportEnd, type Sent, sentBy } from './worker-calls.ts'
+import { askGate, asks, reportEnd, reportTaken, type Sent, sentBy } from './worker-calls.ts'
 import { describeHeld, held, mayAskGate, mayCall, ofEntries } from './workers.ts'
 import {
   ENDING,
@@ -21,7 +21,8 @@ const LATE_GATE = 2
 const LATE_START = 3
 const LATE_FINISH = 4
 const LATE_RENEW = 5
-const LATE_NAMES = ['', 'claim', 'gate', 'start', 'finish', 'renew']
+const LATE_SETTLE = 6
+const LATE_NAMES = ['', 'claim', 'gate', 'start', 'finish', 'renew', 'settlement']
 
 const deliveries = (world: World) => world.deliveries.length
 const ofDelivery = {
@@ -76,6 +77,9 @@ const drop: Transition = {
   },
 }
 
+const spendOn = (world: World, verb: number) =>
+  world.spend('late') || (verb === LATE_SETTLE && world.spend('settled-late'))
+
 /** The call is sent and does not arrive yet; its sender takes it for failed. */
 function delayed(verb: number, script: string, outcome: number): Transition {
   const what = outcome > 0 ? ` (${OUTCOMES[outcome]})` : ''
@@ -97,15 +101,18 @@ function delayed(verb: number, script: string, outcome: number): Transition {
             ? phase === STARTED
             : verb === LATE_RENEW
               ? true
-              : outcome === 3
-                ? world.setup.givesBack && asks(entry)
-                : phase === STARTED || phase === REPORTED
+              : verb === LATE_SETTLE
+                ? (phase === STARTED || phase === REPORTED) && world.globals.settles > 0
+                : outcome === 3
+                  ? world.setup.givesBack && asks(entry)
+                  : phase === STARTED || phase === REPORTED
       const isLeft = outcome !== 1 || world.globals.retries > 0
-      if (!isRight || !isLeft || !world.spend('late')) return false
+      if (!isRight || !isLeft || !spendOn(world, verb)) return false
       if (verb === LATE_GATE && phase === GATED) {
         Object.assign(entry, { phase: QUEUED, hasMissed: 1, startAt: world.ends.never })
       }
       if (outcome === 1) world.globals.retries -= 1
+      if (verb === LATE_SETTLE) world.globals.settles -= 1
       send(world, verb, sentBy(world, name, entry, outcome), outcome)
       if (verb === LATE_FINISH && outcome === 3) world.freeEntry(entry)
       else if (verb === LATE_FINISH) {
@@ -164,6 +171,7 @@ function arriveAt(step: Step, verb: number, sent: Sent): void {
   } else if (verb === LATE_GATE) askGate(step, sent)
   else if (verb === LATE_START) calls.start(job, epoch, startedAt)
   else if (verb === LATE_RENEW) calls.renew([{ job, epoch }])
+  else if (verb === LATE_SETTLE) reportTaken(step, sent)
   else reportEnd(step, sent)
 }
 
@@ -183,5 +191,6 @@ export const network = [
   delayed(LATE_FINISH, VERBS.finish, 1),
   delayed(LATE_FINISH, VERBS.finish, 3),
   delayed(LATE_RENEW, VERBS.renew, 0),
+  delayed(LATE_SETTLE, VERBS.settle, 0),
   land,
 ]

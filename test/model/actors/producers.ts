@@ -65,7 +65,8 @@ const reuse: Transition = {
     const isForgotten = told[job]!.told >= DONE && shard.jobs[job]!.state === ABSENT
     if (globals.isAway === 1 || globals.reuses === 0 || !isForgotten || shard.meta.hasName !== 1) return false
     globals.reuses -= 1
-    Object.assign(told[job]!, { spare: 0, hasStarted: 0, isExempt: 0, isRetry: 0, passed: 0, isExcused: 0 })
+    // It comes behind those with later letters, so L4 is not asked of it.
+    Object.assign(told[job]!, { spare: 0, hasStarted: 1, isExempt: 0, isRetry: 0, passed: 0, isExcused: 0 })
     for (const { entries } of world.workers)
       for (const entry of entries) if (entry.job === job + 1) entry.isLatest = 0
     if (world.late.job === job + 1) world.late.isLatest = 0

@@ -139,8 +139,10 @@ const recover: Transition = {
   describe,
   take({ world, calls }, way) {
     if (!mayCall(world, world.schedulers[way]!) || !isRecoveryDue(world.shard)) return false
+    const { granted } = world.shard.bucket
     for (const lost of calls.recover()) {
       credit(world, lost)
+      if (lost.fate !== 'waits' && granted === lost.job + 1) world.ledger.noteLost(world.shard, lost.job)
       for (const delivery of world.deliveries) {
         if (delivery.job === lost.job + 1 && delivery.epoch === lost.epoch)
           Object.assign(delivery, { job: 0, epoch: 0 })

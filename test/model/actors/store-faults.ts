@@ -85,8 +85,9 @@ const wipe: Transition = {
 }
 
 /** Jobs that the store has never heard of, or that it holds again. */
-function lose({ globals, told, shard }: World): void {
+function lose({ globals, told, shard, ledger }: World): void {
   globals.isLossy = 1
+  ledger.clear()
   for (const [job, record] of told.entries()) {
     const isKnown = shard.jobs[job]!.state !== ABSENT
     if (record.told !== UNASKED) record.told = isKnown ? 1 : 2

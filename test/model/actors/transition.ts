@@ -27,6 +27,7 @@ export const VERBS = {
   gate: 'verbs/gate.lua',
   start: 'verbs/start.lua',
   renew: 'verbs/renew.lua',
+  settle: 'verbs/settle.lua',
   finish: 'verbs/finish.lua',
   recover: 'verbs/recover.lua',
   expire: 'verbs/expire.lua',

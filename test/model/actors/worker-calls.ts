@@ -1,3 +1,6 @@
+import { isFull } from '../store/places.ts'
+import { GRANTED, RUNNING } from '../store/shard.ts'
+import { chargesOf, roomAt } from '../store/usage.ts'
 import type { Outcome } from '../store/verbs/finish.ts'
 import { mayAsk } from '../store/verbs/gate.ts'
 import { noteFreeze } from './producers.ts'
@@ -55,6 +58,13 @@ export function lookAtGate({ shard }: World, { worker, job, epoch }: Sent): bool
   return mayAsk(shard, { job, epoch, worker, fence: () => 0 })
 }
 
+/** Only of mutants: what the gate reads is read in a step of its own. */
+export function looksFirst({ shard }: World, { job }: Sent): boolean {
+  if (shard.has('places-read-before')) return !isFull(shard)
+  if (shard.has('quota-read-before')) return roomAt(shard, chargesOf(shard, job), 0) <= 0
+  return shard.has('gate-in-two-steps')
+}
+
 /** Reports an end, and judges what the store makes of it. */
 export function reportEnd({ world, calls }: Step, sent: Sent): boolean {
   const { job, epoch, worker, outcome, startedAt, isLatest } = sent
@@ -73,6 +83,17 @@ export function reportEnd({ world, calls }: Step, sent: Sent): boolean {
   }
   if (outcome === 'completed' && told.told < DONE) told.told = DONE
   return isMine
+}
+
+/** Says what an attempt took, and judges what the store makes of it. */
+export function reportTaken({ world, calls }: Step, sent: Sent): void {
+  const { job, epoch, startedAt, isLatest } = sent
+  const { state, epoch: current } = world.shard.jobs[job]!
+  const { tokens = 0, took = tokens } = world.setup.jobs[job]!
+  const isLive = isLatest && current === epoch && (state === GRANTED || state === RUNNING)
+  const counts = isLive && world.ledger.settle(job, took)
+  const isTaken = calls.settle({ job, epoch, startedAt, tokens: took })
+  if (counts && !isTaken && world.globals.isLossy === 0) world.breaks('L10 settlement lost')
 }
 
 function delayAfter(outcome: Sent['outcome'], world: World): number {

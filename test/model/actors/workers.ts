@@ -1,7 +1,16 @@
 import { judgeStart } from '../laws.ts'
-import { isFull } from '../store/places.ts'
 import { PLACES, type Transition, VERBS } from './transition.ts'
-import { askGate, asks, holds, lookAtGate, noticeClock, reportEnd, runs, sentBy } from './worker-calls.ts'
+import {
+  askGate,
+  asks,
+  holds,
+  lookAtGate,
+  looksFirst,
+  noticeClock,
+  reportEnd,
+  runs,
+  sentBy,
+} from './worker-calls.ts'
 import {
   CHECKED,
   ENDING,
@@ -72,8 +81,7 @@ const gate: Transition = {
     if (!isSecond && !mayAskGate(world, it)) return false
     if (entry.phase === GATED) entry.hasMissed = 1
     const sent = sentBy(world, name, entry)
-    const looksForPlace = world.shard.has('places-read-before') && !isFull(world.shard)
-    const isInTwo = world.shard.has('gate-in-two-steps') || looksForPlace
+    const isInTwo = looksFirst(world, sent)
     if (isInTwo && !isSecond) {
       if (!lookAtGate(world, sent)) world.freeEntry(entry)
       else entry.phase = CHECKED

@@ -1,6 +1,8 @@
+import { Ledger } from '../ledger.ts'
 import type { FaultKind, Setup } from '../setup.ts'
 import { type Cells, recordType } from '../store/cells.ts'
-import { type Ends, Shard, shiftTimes } from '../store/shard.ts'
+import { Shard } from '../store/shard.ts'
+import { type Ends, shiftTimes } from '../store/times.ts'
 
 export const WORKERS = 2
 export const SCHEDULERS = 2
@@ -41,6 +43,7 @@ const GLOBALS = recordType([
   'retries',
   'freezes',
   'cancels',
+  'settles',
   'reuses',
   'isAway',
   'hasCopy',
@@ -117,6 +120,8 @@ export class World {
   readonly deliveries: readonly Pair[]
   /** A call that is on its way though its sender has given it up. */
   readonly late: ReturnType<typeof LATE.over>
+  /** Of the starts that count in quotas. */
+  readonly ledger: Ledger
   readonly shardSize: number
   /** All that may name a handover of a job: in BullMQ, with a scheduler or worker, on its way. A job is its number plus 1. */
   readonly references: readonly Pair[]
@@ -129,7 +134,7 @@ export class World {
     this.setup = setup
     const jobs = setup.jobs.length
     this.ends = isCounting ? { never: -1e12, far: 1e12 } : { never: -100, far: 100 }
-    this.shardSize = Shard.sizeFor(jobs)
+    this.shardSize = Shard.sizeFor(setup)
     const hasCopies = setup.kinds.includes('rollback')
     const workerSize = WORKER.size + HOLDS * ENTRY.size
     const schedulerSize = SCHEDULER.size + jobs * PAIR.size
@@ -140,7 +145,8 @@ export class World {
       WORKERS * workerSize +
       SCHEDULERS * schedulerSize +
       DELIVERIES * PAIR.size +
-      LATE.size
+      LATE.size +
+      Ledger.sizeFor(setup)
     const padded = Math.ceil(size / 4) * 4
     this.cells = isCounting ? new Float64Array(padded) : new Int8Array(padded)
     let base = 0
@@ -162,6 +168,7 @@ export class World {
     }))
     this.deliveries = Array.from({ length: DELIVERIES }, () => PAIR.over(this.cells, next(PAIR.size)))
     this.late = LATE.over(this.cells, next(LATE.size))
+    this.ledger = new Ledger(this.cells, next(Ledger.sizeFor(setup)), setup, this.ends)
     this.references = [
       ...this.deliveries,
       ...this.schedulers.flatMap(({ claimed }) => claimed),
@@ -176,12 +183,13 @@ export class World {
     const { globals, setup, ends } = this
     this.shard.clear()
     if (this.copy !== this.shard) this.copy.clear()
-    const { faults, retries, freezes, cancels, reuses } = setup
+    const { faults, retries, freezes, cancels, settles, reuses } = setup
     Object.assign(globals, {
       faults,
       retries,
       freezes,
       cancels,
+      settles,
       reuses,
       tat: ends.never,
       frozenUntil: ends.never,
@@ -230,6 +238,7 @@ export class World {
       for (const entry of entries) shiftTimes(entry, ['until', 'startAt', 'slot', 'startedAt'], by, this.ends)
     }
     shiftTimes(this.late, ['missed', 'startedAt'], by, this.ends)
+    this.ledger.elapse(by)
   }
 
   /** The clock of the store is set forward, or back where `by` is negative; no other clock is. */

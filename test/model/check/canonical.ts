@@ -24,6 +24,7 @@ import {
   type Shard,
   WAITING,
 } from '../store/shard.ts'
+import { quotasOf } from '../store/usage.ts'
 
 /**
  * Gives one form to states that differ only in what no step can tell apart: names of workers and schedulers, the order in which
@@ -33,6 +34,10 @@ export class Canonical {
   readonly #world: World
   readonly #oldest: number
   readonly #isPlain: boolean
+  readonly #counted: number
+  /** What ended to count before is as if it had never counted. */
+  readonly #latestEnd: number
+  readonly #countsTokens: boolean
 
   constructor(world: World) {
     this.#world = world
@@ -41,7 +46,12 @@ export class Canonical {
     const largest = Math.max(...jobs.map(({ cost }) => cost))
     const tolerance = Math.max(...limits.map((limit) => limit.tolerance))
     this.#isPlain = largest === 1
+    const quotas = limits.flatMap((limit) => quotasOf(limit))
+    const longest = Math.max(0, ...quotas.map(({ window }) => window + 1))
     this.#oldest = -(slowest * largest + tolerance + clockStep + durations.farthest + 1)
+    this.#counted = this.#oldest - longest
+    this.#latestEnd = -(tolerance + clockStep)
+    this.#countsTokens = quotas.some(({ each }) => each !== undefined)
   }
 
   apply(): void {
@@ -64,6 +74,7 @@ export class Canonical {
       told.passed = 0
       told.isExcused = 0
     }
+    world.ledger.settleForm(world.shard)
     for (const { entries } of world.workers) for (const entry of entries) this.#settleEntry(entry)
     if (!world.shard.has('epochs-from-one'))
       for (let job = 0; job < world.told.length; job++) this.#rankEpochs(job)
@@ -77,7 +88,8 @@ export class Canonical {
   #settle(shard: Shard): void {
     const { ends, setup } = this.#world
     const { bucket, meta, jobs } = shard
-    shard.settle(this.#oldest)
+    shard.settle(this.#oldest, this.#counted)
+    for (const use of shard.use.quotas) use.drop(this.#latestEnd)
     if (bucket.due <= setup.lookAhead) bucket.due = ends.never
     if (meta.stepAt === ends.never) Object.assign(meta, { stepBy: 0, stepTellers: 0 })
     if (meta.lostAt === ends.never) meta.lostCost = 0
@@ -85,6 +97,8 @@ export class Canonical {
     let isLeased = false
     for (const job of jobs) {
       const { state } = job
+      if (state !== RUNNING || !this.#countsTokens) job.departedAt = ends.never
+      if (state !== RUNNING) job.isSettled = 0
       isLeased ||= job.lease !== ends.far
       if (job.lease < -setup.durations.lease - setup.durations.silence - 2)
         job.lease = -setup.durations.lease - setup.durations.silence - 2
@@ -125,7 +139,7 @@ export class Canonical {
     const { ends } = this.#world
     if (entry.until < -1) entry.until = -1
     if (entry.slot <= this.#oldest) entry.slot = ends.never
-    if (entry.startedAt <= this.#oldest) entry.startedAt = ends.never
+    if (entry.startedAt <= this.#counted) entry.startedAt = ends.never
     if (entry.startAt <= this.#oldest) entry.startAt = ends.never
     const { phase } = entry
     if (phase === FREE) this.#world.freeEntry(entry)

@@ -1,7 +1,8 @@
 import type { World } from '../actors/world.ts'
 import { isEnded } from '../store/leave.ts'
 import { returned, waitingUnits } from '../store/line.ts'
-import { BACK, GRANTED, HANDED, KIND_NAMES, RETRY, type Shard, STATE_NAMES } from '../store/shard.ts'
+import { BACK, GRANTED, HANDED, KIND_NAMES, RETRY, RUNNING, type Shard, STATE_NAMES } from '../store/shard.ts'
+import { quotasOf } from '../store/usage.ts'
 import type { StoreView, Texts } from './view.ts'
 
 /** How the model's names and numbers are written in the real store. */
@@ -21,6 +22,7 @@ const LONG_AGO = 2.6e12
 export function differenceFrom(world: World, view: StoreView, names: Names): string | undefined {
   const compare = new Comparison(world, names)
   compare.bucket(world.shard, view)
+  compare.quotas(world.shard, view)
   compare.meta(world.shard, view)
   for (const job of names.ids.keys()) compare.job(world.shard, job, view.jobs[names.ids[job]!])
   return compare.difference
@@ -34,6 +36,16 @@ class Comparison {
   constructor(world: World, names: Names) {
     this.#world = world
     this.#names = names
+  }
+
+  /** What counts in quotas, each entry of it. */
+  quotas(shard: Shard, { quotas }: StoreView): void {
+    if (shard.bucket.exists === 0) return
+    for (const index of quotasOf(shard.limit).keys()) {
+      const entries = shard.use.quotas[index]!.entries()
+      const model = entries.map(([end, used]) => `${this.#names.instant(end)} ${used}`)
+      this.#same(`quota ${index + 1}`, model.join(), quotas[index]?.join() ?? '')
+    }
   }
 
   bucket(shard: Shard, { bucket, lists }: StoreView): void {
@@ -79,6 +91,10 @@ class Comparison {
     this.#time('lease', model.lease, found, name)
     this.#time('expiry', model.expiry, found, name)
     if (isEnded(model)) this.#time('endedAt', model.endedAt, found, name)
+    if (state === RUNNING) {
+      this.#time('departedAt', model.departedAt, found, name)
+      this.#same(`${name}: isSettled`, model.isSettled, Number(found['isSettled']))
+    }
     if (state === HANDED || state === GRANTED) this.#time('floor', model.floor, found, name)
     if (state !== GRANTED) return
     this.#time('slot', model.slot, found, name)

@@ -10,6 +10,8 @@ import { Walk } from './walk.ts'
 export interface WalkOptions {
   /** Of a random walk, or a written way. */
   readonly seed: number | Route
+  /** Random limits have quotas and places. */
+  readonly hasParts?: boolean
   readonly steps: number
   readonly connection: Connection
   /** Looks at what the scripts have made. */
@@ -20,8 +22,8 @@ export interface WalkOptions {
 
 /** Goes one way through the model and repeats it on the real scripts; the first difference, and the way to it. */
 export async function followWalk(options: WalkOptions): Promise<string | undefined> {
-  const { seed, steps, redis, connection, prefix } = options
-  const walk = typeof seed === 'number' ? new Walk(seed) : seed
+  const { seed, hasParts, steps, redis, connection, prefix } = options
+  const walk = typeof seed === 'number' ? new Walk(seed, hasParts) : seed
   const { limits, keep } = walk.world.setup
   const open = async () => {
     const rules = parseLayer({ '*': limitText(limits[0]!) })

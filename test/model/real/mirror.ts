@@ -14,8 +14,16 @@ import { viewOf } from './view.ts'
 /** Two processes' worth of backends on one line. */
 export type Backends = readonly [RedisBackend, RedisBackend]
 
-export function limitText({ capacity, interval, tolerance }: ModelLimit): string {
-  return `${capacity}, every ${(interval * TICK) / 1_000}ms, tolerance ${(tolerance * TICK) / 1_000}ms`
+export function limitText({ capacity, interval, tolerance, quotas = [], places }: ModelLimit): string {
+  const milliseconds = (ticks: number) => `${(ticks * TICK) / 1_000}ms`
+  const windows = quotas.map(({ amount, window, each }) =>
+    each === undefined
+      ? `${amount}/${milliseconds(window)}`
+      : `${amount} tokens/${milliseconds(window)} ${each} each`,
+  )
+  const atOnce = places === undefined ? [] : [`${places} at once`]
+  const pace = `${capacity}, every ${milliseconds(interval)}, tolerance ${milliseconds(tolerance)}`
+  return [pace, ...windows, ...atOnce].join(', ')
 }
 
 /** Repeats on the real scripts what the model does, at the model's time, and compares answers and states. */
@@ -29,6 +37,8 @@ export class Mirror implements Names {
   /** By the names of the model, those of processes. */
   readonly workers = ['', 'w1', 'w2', 'frozen', '', '', '']
   readonly schedulers = ['', 's1', 's2', '', '', '', '']
+  /** By job and epoch of the model, the fence of the attempt in the store. */
+  readonly #fences = new Map<string, number>()
   #lastEpoch = 0
   #lastFence = 0
   #now: number
@@ -112,6 +122,8 @@ export class Mirror implements Names {
         const jobs = call.jobs.map(({ job, epoch }) => this.#handed(job, epoch))
         return [call.answer, await verbs.renew(0, jobs, this.#world.setup.durations.lease * TICK, now)]
       }
+      case 'settle':
+        return [call.answer, await this.#settle(call)]
       case 'recover': {
         const { jobs: lost } = await verbs.recover(0, {}, now)
         const fate = ({ crashed, failed }: (typeof lost)[number]) =>
@@ -150,8 +162,9 @@ export class Mirror implements Names {
   }
 
   async #admit(job: number): Promise<string> {
-    const { cost, deadline } = this.#world.setup.jobs[job]!
-    const asked = { id: this.ids[job]!, key: 'a', data: '1', cost, settings: SETTINGS }
+    const { cost, deadline, tokens } = this.#world.setup.jobs[job]!
+    const costs = tokens === undefined ? {} : { costs: { tokens } }
+    const asked = { id: this.ids[job]!, key: 'a', data: '1', cost, ...costs, settings: SETTINGS }
     const wait = deadline === undefined ? Number.POSITIVE_INFINITY : deadline * TICK
     const { admission } = await this.#backends[0].verbs.admit({ ...asked, deadline: wait }, this.#now)
     return admission.accepted ? 'yes' : admission.reason
@@ -186,6 +199,7 @@ export class Mirror implements Names {
     const { fence } = answer.job
     if (fence < this.#lastFence) return ['fences that grow', `${fence} after ${this.#lastFence}`]
     this.#lastFence = fence
+    this.#fences.set(`${job} ${epoch}`, fence)
     return [
       ['granted', this.instant(slot), this.instant(startAt)],
       ['granted', answer.slot, answer.startAt],
@@ -203,6 +217,13 @@ export class Mirror implements Names {
     const report = { ...this.#handed(job, epoch), outcome: outcomes[outcome] }
     const full = startedAt === undefined ? report : { ...report, startedAt: this.instant(startedAt) }
     return (await this.#backends[0].verbs.finish(0, [full], this.#now))[0]!.isMine
+  }
+
+  async #settle({ job, epoch, startedAt, tokens }: Extract<Call, { verb: 'settle' }>): Promise<boolean> {
+    const fence = this.#fences.get(`${job} ${epoch}`) ?? 0
+    const asked = { id: this.ids[job]!, key: 'a', fence, amounts: { tokens } }
+    const full = startedAt === undefined ? asked : { ...asked, startedAt: this.instant(startedAt) }
+    return this.#backends[0].verbs.settle(full, this.#now)
   }
 
   async #changeRule(limit: number): Promise<void> {

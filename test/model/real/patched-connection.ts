@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Connection } from '../../../src/redis/connection/connection.ts'
-import type { Patch } from '../mutants.ts'
+import type { Patch } from '../mutant.ts'
 
 type Command = (...values: unknown[]) => Promise<unknown>
 

@@ -11,8 +11,9 @@ const ELAPSE = /^(\d+) ticks pass$/
 export class Route {
   readonly world = new World(
     setup('a route', {
-      jobs: [{ cost: 1 }],
-      limits: [{ capacity: 4, interval: 50, tolerance: 0 }],
+      jobs: [{ cost: 1, took: 1 }],
+      limits: [{ capacity: 4, interval: 50, tolerance: 0, quotas: [{ amount: 100, window: 240, each: 2 }] }],
+      settles: 1,
       durations: REAL,
       lookAhead: 25,
       faults: 1,

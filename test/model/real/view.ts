@@ -49,6 +49,15 @@ const SCRIPT = [
     end
     bucket.due = tonumber(redis.call('ZSCORE', K.due, 'a') or INF)
   end
+  local quotas = {}
+  if bucket then
+    local _, use = usage.of(bucket)
+    for index, one in ipairs(use or {}) do
+      quotas[index] = {}
+      for entry, end_ in ipairs(one.ends) do quotas[index][entry] = string.format('%d %d', end_, one.used[entry]) end
+    end
+    bucket.use, bucket.parts = nil, nil
+  end
   local jobs = {}
   for _, id in ipairs(ARGV) do
     local job, state = read_job(id), read_state(id)
@@ -58,7 +67,7 @@ const SCRIPT = [
       jobs[id] = state
     end
   end
-  return cjson.encode({ meta = all(meta), bucket = bucket and all(bucket) or nil, lists = lists, jobs = all(jobs) })`,
+  return cjson.encode({ meta = all(meta), bucket = bucket and all(bucket) or nil, quotas = quotas, lists = lists, jobs = all(jobs) })`,
 ].join('\n')
 
 export type Texts = Readonly<Record<string, string>>
@@ -66,14 +75,17 @@ export type Texts = Readonly<Record<string, string>>
 export interface StoreView {
   readonly meta: Texts
   readonly bucket?: Texts
+  /** Of each quota, its entries as `end used`. */
+  readonly quotas: readonly (readonly string[])[]
   readonly lists: Readonly<Record<'line' | 'handed' | 'retry' | 'back', readonly string[]>>
   readonly jobs: Readonly<Record<string, Texts>>
 }
 
 export async function viewOf(redis: Redis, tag: string, ids: readonly string[]): Promise<StoreView> {
-  const { lists, ...view } = JSON.parse(String(await redis.eval(SCRIPT, 1, tag, ...ids)))
+  const { lists, quotas, ...view } = JSON.parse(String(await redis.eval(SCRIPT, 1, tag, ...ids)))
   // An empty table of Lua has no kind of its own.
   const listed = (name: string): readonly string[] => (Array.isArray(lists[name]) ? lists[name] : [])
   const [line, handed] = [listed('line'), listed('handed')]
-  return { ...view, lists: { line, handed, retry: listed('retry'), back: listed('back') } }
+  const entries = (Array.isArray(quotas) ? quotas : []).map((one) => (Array.isArray(one) ? one : []))
+  return { ...view, quotas: entries, lists: { line, handed, retry: listed('retry'), back: listed('back') } }
 }

@@ -4,6 +4,7 @@ import { World } from '../actors/world.ts'
 import { TRANSITIONS } from '../check/transitions.ts'
 import { REAL } from '../durations.ts'
 import type { Setup } from '../setup.ts'
+import { withParts } from './parts.ts'
 
 /** A source of chance that a seed repeats. */
 export function chanceOf(seed: number): () => number {
@@ -78,9 +79,11 @@ export class Walk {
   #lapses: readonly number[] = LAPSES
   #weighted = WEIGHTED
 
-  constructor(seed: number) {
+  /** @param hasParts with limits that have quotas and places */
+  constructor(seed: number, hasParts = false) {
     this.#chance = chanceOf(seed)
-    this.world = new World(this.#setup(seed), true)
+    const setup = this.#setup(seed)
+    this.world = new World(hasParts ? withParts(setup, this.#chance) : setup, true)
     for (const worker of this.world.workers) for (const entry of worker.entries) this.world.freeEntry(entry)
     this.world.forgetLate()
     this.#calls = new Calls(this.world)
@@ -120,6 +123,7 @@ export class Walk {
       retries: 3,
       freezes: 2,
       cancels: 1,
+      settles: 0,
       givesBack: true,
       away: this.#pick([0, 9, 70]),
       reuses: 3,

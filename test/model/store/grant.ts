@@ -3,6 +3,7 @@ import { forgetGrant } from './leave.ts'
 import { farthestNext, reserveDue, setNext, spacingAfterSlot, spacingAfterStart, unreserve } from './pace.ts'
 import { countPlace, isFull } from './places.ts'
 import { GRANTED, HANDED, RUNNING, type Shard } from './shard.ts'
+import * as usage from './usage.ts'
 
 function postponeAfter({ bucket, setup }: Shard, since: number, gap: number): void {
   const until = since + gap
@@ -21,7 +22,11 @@ function allowForClock(shard: Shard): void {
   const costliest = bucket.lastStart === ends.never ? meta.costliest : 1
   if (meta.quarantine !== ends.never) postponeAfter(shard, meta.quarantine, gapAfter(costliest))
   allowForStep(shard)
-  if (meta.lostAt !== ends.never) postponeAfter(shard, meta.lostAt, gapAfter(meta.lostCost))
+  if (meta.lostAt !== ends.never) {
+    postponeAfter(shard, meta.lostAt, gapAfter(meta.lostCost))
+    usage.allowForLoss(shard)
+  }
+  usage.clamp(shard)
 }
 
 function allowForStep(shard: Shard): void {
@@ -36,16 +41,20 @@ export function grant(
   shard: Shard,
   job: number,
   worker: number,
-  hasPlace = false,
+  isChecked = false,
 ): { slot: number; startAt: number } | undefined {
   const { bucket, setup, ends } = shard
   const record = shard.jobs[job]!
   allowForClock(shard)
+  const hasPlace = isChecked && shard.has('places-read-before')
   if (!hasPlace && isFull(shard)) return undefined
   const frozen = bucket.frozen
   if (shard.has('gate-ignores-freeze')) bucket.frozen = ends.never
-  const due = Math.max(bucket.from, bucket.next, bucket.frozen, record.floor)
-  const earliest = Math.max(0, record.readyAt)
+  const byPace = Math.max(bucket.from, bucket.next, bucket.frozen, record.floor)
+  const hasRoom = isChecked && shard.has('quota-read-before')
+  const [earliest, due] = hasRoom
+    ? [Math.max(0, record.readyAt), byPace]
+    : usage.dueAt(shard, job, byPace, Math.max(0, record.readyAt))
   const { next, lastCost } = bucket
   const [slot, isOnGrid] = reserveDue(shard, shard.cost(job), due, earliest)
   const afterStart = bucket.lastStart + setup.durations.even * spacingAfterStart(shard)
@@ -61,7 +70,9 @@ export function grant(
     grantedSlot: slot,
     grantedCost: shard.cost(job),
   })
-  Object.assign(record, { state: GRANTED, slot, isOnGrid: Number(isOnGrid), worker })
+  usage.drop(shard)
+  usage.chargeSlot(shard, 1)
+  Object.assign(record, { state: GRANTED, slot, isOnGrid: Number(isOnGrid), isSettled: 0, worker })
   return { slot, startAt }
 }
 
@@ -90,10 +101,12 @@ export function start(shard: Shard, job: number, at: number): void {
     bucket.lastCost = shard.cost(job)
     setNext(shard, Math.max(at, slot))
   }
+  usage.moveTo(shard, at)
   shard.handed.remove(job)
   forgetGrant(shard)
   bucket.lastStart = at
   bucket.startedCost = shard.cost(job)
   record.state = RUNNING
+  record.departedAt = at
   countPlace(shard, 1)
 }

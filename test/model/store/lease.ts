@@ -1,6 +1,7 @@
 // As src/redis/scripts/lib/lease.lua and loss.lua. A lease is kept here as its end, and not as that minus what was added to all.
 import { isHeld } from './leave.ts'
-import { RETRY, type Shard, shiftTimes } from './shard.ts'
+import { RETRY, type Shard } from './shard.ts'
+import { shiftTimes } from './times.ts'
 
 /** More than any limit admits. */
 const ANY_COST = 100

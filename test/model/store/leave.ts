@@ -12,6 +12,7 @@ import {
   type Shard,
   WAITING,
 } from './shard.ts'
+import * as usage from './usage.ts'
 
 /** As Redis decides it for jobs: in the line, to be tried again, or handed over and without a slot. */
 export function waits({ state }: Job): boolean {
@@ -97,5 +98,6 @@ export function forgetIdle(shard: Shard): void {
   const { bucket, meta } = shard
   if (bucket.exists === 0 || bucket.paused === 1) return
   if (shard.jobs.some(({ state }) => state >= WAITING && state <= RETRYING)) return
-  if (Math.max(bucket.next, bucket.frozen) <= -meta.stepBy) shard.forgetBucket()
+  const forgettableAt = Math.max(bucket.next, bucket.frozen, usage.forgettableAt(shard))
+  if (forgettableAt <= -meta.stepBy) shard.forgetBucket()
 }

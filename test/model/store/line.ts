@@ -2,6 +2,7 @@
 import { nextSlot } from './pace.ts'
 import { isFull } from './places.ts'
 import { BACK, LINE, RETRY, RETRYING, type Shard, WAITING } from './shard.ts'
+import * as usage from './usage.ts'
 
 /** The jobs of one kind that stand in the sorted sets `:retry` or `:back`, the first first. */
 export function returned(shard: Shard, kind: number): number[] {
@@ -40,11 +41,21 @@ export function dueOf(shard: Shard): number {
   const retries = returned(shard, RETRY)
   const isEmpty = line.count + retries.length + returned(shard, BACK).length === 0
   if (bucket.paused === 1 || isEmpty) return ends.far
-  // What was handed over takes a place when it starts.
-  if (isFull(shard, shard.has('places-read-before') ? 0 : shard.handed.count)) return ends.far
-  const slot = nextSlot(shard, bucket.from) + limit.interval * handedUnits(shard)
-  if (hasLine(shard)) return slot
-  return Math.max(slot, shard.jobs[retries[0]!]!.readyAt)
+  let slot = nextSlot(shard, bucket.from) + limit.interval * handedUnits(shard)
+  if (!hasLine(shard)) slot = Math.max(slot, shard.jobs[retries[0]!]!.readyAt)
+  return dueByParts(shard, peekHead(shard, slot)[0], slot)
+}
+
+/** What was handed over takes a place and counts when it starts, which is before. */
+export function dueByParts(shard: Shard, head: number, slot: number): number {
+  if (head === -1) return slot
+  if (isFull(shard, shard.has('places-read-before') ? 0 : shard.handed.count)) return shard.ends.far
+  const charges = usage.chargesOf(shard, head)
+  for (const other of shard.has('quota-read-before') ? [] : shard.handed.toArray()) {
+    if (other + 1 === shard.bucket.granted) continue
+    for (const [index, units] of usage.chargesOf(shard, other).entries()) charges[index]! += units
+  }
+  return usage.roomAt(shard, charges, slot)
 }
 
 export function reschedule(shard: Shard): void {

@@ -1,5 +1,6 @@
 // As src/redis/scripts/lib/pace.lua, without warm-up. All times count from now, so `now` is 0.
 import type { Shard } from './shard.ts'
+import * as usage from './usage.ts'
 
 export function spacingAfterStart({ bucket, limit }: Shard): number {
   return limit.interval * bucket.startedCost
@@ -33,6 +34,7 @@ export function reserveDue(shard: Shard, cost: number, due: number, now: number)
 
 /** Gives back the last slot. */
 export function unreserve(shard: Shard): void {
+  if (!shard.has('charge-not-given-back')) usage.chargeSlot(shard, -1)
   const { bucket, limit } = shard
   const afterStart = bucket.lastStart - limit.tolerance + spacingAfterStart(shard)
   bucket.next = Math.max(bucket.grantedSlot, afterStart)
@@ -48,7 +50,7 @@ export function changeLimit(shard: Shard): boolean {
   const { bucket, meta } = shard
   if (bucket.limit === meta.book) return false
   const before = spacingAfterSlot(shard)
-  bucket.limit = meta.book
+  usage.changeLimit(shard)
   const fromSlot = bucket.next + (spacingAfterSlot(shard) - before)
   const fromStart = bucket.lastStart - shard.limit.tolerance + spacingAfterStart(shard)
   bucket.next = shard.has('limit-forgets-slot') ? shard.ends.never : Math.max(fromSlot, fromStart)

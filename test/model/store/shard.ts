@@ -1,12 +1,8 @@
 import type { MutantName } from '../mutants.ts'
 import type { ModelLimit, Setup } from '../setup.ts'
 import { type Cells, cellsOf, type Fields, JobList, recordType } from './cells.ts'
-
-/** Longer ago than anything remembers, and later than anything happens. */
-export interface Ends {
-  readonly never: number
-  readonly far: number
-}
+import { clampCells, type Ends, shiftCells } from './times.ts'
+import { Use } from './use.ts'
 
 export const ABSENT = 0
 export const WAITING = 1
@@ -96,6 +92,8 @@ const JOB = recordType([
   'crashes',
   'slot',
   'isOnGrid',
+  'departedAt',
+  'isSettled',
   /** When its lease ends; `far`: it has none. */
   'lease',
   /** It was handed over before a restart: where it has no slot, it is to go back to its line. */
@@ -113,12 +111,21 @@ export type Job = ReturnType<typeof JOB.over>
 /** Fields that hold times. They count from now, so that states that differ only in their date are one state. */
 const BUCKET_TIMES = ['next', 'from', 'frozen', 'lastStart', 'grantedSlot', 'due'] as const
 const META_TIMES = ['heardAt', 'quarantine', 'lostAt', 'stepAt', 'leaderUntil'] as const
-const JOB_TIMES = ['readyAt', 'floor', 'slot', 'lease', 'deadline', 'expiry', 'endedAt'] as const
+const JOB_TIMES = [
+  'readyAt',
+  'floor',
+  'slot',
+  'departedAt',
+  'lease',
+  'deadline',
+  'expiry',
+  'endedAt',
+] as const
 
 /** What the store holds of one bucket, and of its shard. The fields are those of scripts/lib/{bucket,shard,state,job}.lua. */
 export class Shard {
-  static sizeFor(jobs: number): number {
-    return BUCKET.size + META.size + jobs * (JOB.size + 2)
+  static sizeFor(setup: Setup): number {
+    return BUCKET.size + META.size + setup.jobs.length * (JOB.size + 2) + Use.sizeFor(setup)
   }
 
   readonly setup: Setup
@@ -126,12 +133,16 @@ export class Shard {
   readonly bucket: Bucket
   readonly meta: Meta
   readonly jobs: readonly Job[]
+  /** What counts in the quotas of the bucket. */
+  readonly use: Use
   readonly line: JobList
   readonly handed: JobList
   readonly cells: Cells
   readonly #times: readonly number[]
   /** Times of which it does not matter how long ago they are. */
   readonly #pasts: readonly number[]
+  /** The same, as long as quotas count. */
+  readonly #counted: readonly number[]
 
   constructor(cells: Cells, base: number, setup: Setup, ends: Ends) {
     const count = setup.jobs.length
@@ -144,16 +155,24 @@ export class Shard {
     this.handed = new JobList(cells, lists + count, count)
     const jobs = lists + 2 * count
     this.jobs = setup.jobs.map((_, job) => JOB.over(cells, jobs + job * JOB.size))
+    this.use = new Use(cells, jobs + count * JOB.size, setup, ends)
     this.cells = cells
     this.#times = [
       ...cellsOf(this.bucket, BUCKET_TIMES),
       ...cellsOf(this.meta, META_TIMES),
       ...this.jobs.flatMap((job) => cellsOf(job, JOB_TIMES)),
+      ...this.use.times,
     ]
     this.#pasts = [
-      ...cellsOf(this.bucket, ['next', 'from', 'frozen', 'lastStart', 'grantedSlot']),
-      ...cellsOf(this.meta, ['quarantine', 'lostAt', 'stepAt', 'leaderUntil']),
+      ...cellsOf(this.bucket, ['next', 'from', 'frozen', 'lastStart']),
+      ...cellsOf(this.meta, ['quarantine', 'stepAt', 'leaderUntil']),
       ...this.jobs.flatMap((job) => cellsOf(job, ['readyAt', 'floor', 'slot', 'endedAt'])),
+    ]
+    this.#counted = [
+      ...cellsOf(this.bucket, ['grantedSlot']),
+      ...cellsOf(this.meta, ['lostAt']),
+      ...this.jobs.flatMap((job) => cellsOf(job, ['departedAt'])),
+      ...this.use.pasts,
     ]
   }
 
@@ -188,6 +207,7 @@ export class Shard {
     Object.assign(bucket, { exists: 0, limit: this.meta.book, next: never, from: never, frozen: never })
     Object.assign(bucket, { paused: 0, lastCost: 0, lastStart: never, startedCost: 0, linesTurn: 0 })
     Object.assign(bucket, { granted: 0, grantedSlot: never, grantedCost: 0, due: far, taken: 0 })
+    this.use.clear()
   }
 
   forgetJob(job: Job, far = this.ends.far): void {
@@ -199,6 +219,8 @@ export class Shard {
       crashes: 0,
       slot: never,
       isOnGrid: 0,
+      departedAt: never,
+      isSettled: 0,
       lease: far,
       isUnsure: 0,
     })
@@ -208,38 +230,12 @@ export class Shard {
   /** Time passes, or the clock is moved: all that is stored is that much longer ago. */
   shift(by: number): void {
     shiftCells(this.cells, this.#times, by, this.ends)
+    this.use.shift(by)
   }
 
   /** Makes one of what is so long ago that no verb can tell it apart. */
-  settle(oldest: number): void {
+  settle(oldest: number, counted: number): void {
     clampCells(this.cells, this.#pasts, oldest, this.ends)
-  }
-}
-
-export function shiftTimes(
-  record: Fields<string>,
-  names: readonly string[],
-  by: number,
-  { never, far }: Ends,
-): void {
-  for (const name of names) {
-    const time = record[name]!
-    if (time !== never && time !== far) record[name] = Math.max(never + 1, time - by)
-  }
-}
-
-export function shiftCells(cells: Cells, times: readonly number[], by: number, { never, far }: Ends): void {
-  for (let index = 0; index < times.length; index++) {
-    const cell = times[index]!
-    const time = cells[cell]!
-    if (time !== never && time !== far) cells[cell] = Math.max(never + 1, time - by)
-  }
-}
-
-/** Times that are so long ago become one. */
-export function clampCells(cells: Cells, times: readonly number[], oldest: number, { never }: Ends): void {
-  for (let index = 0; index < times.length; index++) {
-    const cell = times[index]!
-    if (cells[cell]! <= oldest) cells[cell] = never
+    clampCells(this.cells, this.#counted, counted, this.ends)
   }
 }

@@ -2,9 +2,10 @@
 
 import { guardRun } from '../lease.ts'
 import { forgetIdle, trimEnded } from '../leave.ts'
-import { dueOf, hasLine, peekHead, reschedule, takeHead } from '../line.ts'
+import { dueByParts, dueOf, hasLine, peekHead, reschedule, takeHead } from '../line.ts'
 import { farthestNext } from '../pace.ts'
 import { HANDED, NO_ONE, type Shard } from '../shard.ts'
+import { clamp } from '../usage.ts'
 
 /** Jobs of one bucket, whatever its rate. */
 const MOST_HANDED = 16
@@ -50,6 +51,11 @@ function handOver(shard: Shard, stamp: ClaimCall['stamp'], handed: number[]): bo
     return false
   }
   const [job, kind] = peekHead(shard, Math.max(0, due))
+  const putOff = dueByParts(shard, job, due)
+  if (putOff > setup.lookAhead) {
+    bucket.due = putOff
+    return false
+  }
   const record = shard.jobs[job]!
   const readyAt = kind === 1 ? record.readyAt : ends.never
   record.floor = hasLine(shard) ? ends.never : readyAt
@@ -80,5 +86,6 @@ function rewind(shard: Shard): void {
   bucket.lastStart = Math.min(bucket.lastStart, 0)
   bucket.grantedSlot = Math.min(bucket.grantedSlot, setup.durations.farthest)
   bucket.next = Math.min(bucket.next, farthestNext(shard))
+  clamp(shard)
   reschedule(shard)
 }

@@ -47,7 +47,8 @@ function answerOf(shard: Shard, call: GateCall): GateAnswer {
   const isReplay = record.state === EXPIRED && record.epoch === epoch && record.worker === worker
   if (isReplay && record.endedAt > -replay) return { kind: 'expired' }
   const isHeld = record.state === HANDED || record.state === GRANTED
-  const isUnchecked = call.isChecked && !shard.has('places-read-before')
+  const looksAgain = shard.has('places-read-before') || shard.has('quota-read-before')
+  const isUnchecked = call.isChecked && !looksAgain
   if (isUnchecked ? !isHeld : !mayAsk(shard, call)) return { kind: 'stale' }
   if (shard.handed.at(0) !== job) {
     if (!shard.has('gate-any-order') || bucket.granted !== 0) {

@@ -4,11 +4,12 @@ import { noteActivity, noteLoss, noteStep } from '../lease.ts'
 import { endWaiting, trimEnded, waits } from '../leave.ts'
 import { rescheduleFrom } from '../line.ts'
 import { changeLimit, freeze as freezeBucket } from '../pace.ts'
-import { CANCELLED, CANCELLER, GRANTED, RUNNING, type Shard } from '../shard.ts'
+import { ABSENT, CANCELLED, CANCELLER, GRANTED, RUNNING, type Shard } from '../shard.ts'
 
 /** Returns whether the job was cancelled. */
 export function cancel(shard: Shard, job: number): boolean {
   const record = shard.jobs[job]!
+  if (record.state !== ABSENT && shard.meta.heardAt > 0) noteActivity(shard)
   const isBlind = shard.has('cancels-departed') && (record.state === GRANTED || record.state === RUNNING)
   if (!waits(record) && !isBlind) return false
   if (isBlind) shard.handed.remove(job)

@@ -5,6 +5,7 @@ import { endJob, endWaiting, isHeld, sendBack, trimEnded, waitAgain, waits } fro
 import { reschedule } from '../line.ts'
 import { countPlace } from '../places.ts'
 import { BACK, EXPIRED, FAILED, GRANTED, HANDED, type Job, NO_ONE, type Shard } from '../shard.ts'
+import { refund } from '../usage.ts'
 
 const MOST_CRASHES = 3
 
@@ -80,6 +81,7 @@ function takeBack(shard: Shard, job: number): Recovered[] {
     start(shard, job, 0)
   }
   if (!shard.has('place-counter-leaks')) countPlace(shard, -1)
+  if (shard.has('lost-attempt-is-refunded')) refund(shard, job)
   record.crashes += 1
   if (record.crashes >= MOST_CRASHES) {
     endJob(shard, job, FAILED)
@@ -92,6 +94,7 @@ function takeBack(shard: Shard, job: number): Recovered[] {
 
 /** Ends the jobs whose deadline has passed; returns them. */
 export function expire(shard: Shard): number[] {
+  if (shard.meta.heardAt > 0) noteActivity(shard)
   const expired: number[] = []
   for (const job of dueJobs(shard, 'expiry')) {
     const record = shard.jobs[job]!

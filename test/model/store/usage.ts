@@ -1,0 +1,136 @@
+// As src/redis/scripts/lib/usage.lua and charge.lua.
+import type { ModelLimit, ModelQuota } from '../setup.ts'
+import * as quota from './quota.ts'
+import type { Shard } from './shard.ts'
+
+export function quotasOf({ quotas = [] }: ModelLimit): readonly ModelQuota[] {
+  return quotas
+}
+
+/** What a job counts in each quota. */
+export function chargesOf(shard: Shard, job: number): number[] {
+  const { cost, tokens } = shard.setup.jobs[job]!
+  return quotasOf(shard.limit).map(({ each }) => (each === undefined ? cost : (tokens ?? each)))
+}
+
+export function roomAt(shard: Shard, charges: readonly number[], from: number): number {
+  let at = Number.NaN
+  for (let later = from; later !== at; ) {
+    at = later
+    for (const [index, part] of quotasOf(shard.limit).entries()) {
+      later = quota.roomAt(part, shard.use.quotas[index]!, charges[index]!, later)
+    }
+  }
+  return at
+}
+
+/** The time from which the granted job may start, and when it was due. */
+export function dueAt(shard: Shard, job: number, byPace: number, earliest: number): [number, number] {
+  const { quotas, places } = shard.limit
+  if (quotas === undefined && places === undefined) return [earliest, byPace]
+  const charges = chargesOf(shard, job)
+  const due = roomAt(shard, charges, byPace)
+  return [roomAt(shard, charges, Math.max(due, earliest)), due]
+}
+
+export function charge(shard: Shard, charges: readonly number[], at: number): void {
+  for (const [index, part] of quotasOf(shard.limit).entries()) {
+    quota.charge(shard, part, shard.use.quotas[index]!, charges[index]!, at)
+  }
+}
+
+const negated = (charges: readonly number[]) => charges.map((units) => -units)
+
+/** Forgets what counts no more. */
+export function drop(shard: Shard): void {
+  for (const index of quotasOf(shard.limit).keys()) shard.use.quotas[index]!.drop()
+}
+
+/** Counts the slot that the bucket has granted, or takes that back. */
+export function chargeSlot(shard: Shard, sign: 1 | -1): void {
+  const { bucket } = shard
+  if (bucket.granted === 0) return
+  const charges = chargesOf(shard, bucket.granted - 1)
+  charge(shard, sign === 1 ? charges : negated(charges), bucket.grantedSlot)
+}
+
+/** The granted job starts at `at`. */
+export function moveTo(shard: Shard, at: number): void {
+  const { bucket } = shard
+  if (bucket.granted === 0 || shard.has('charge-stays-at-slot')) return
+  const charges = chargesOf(shard, bucket.granted - 1)
+  charge(shard, negated(charges), bucket.grantedSlot)
+  charge(shard, charges, at)
+}
+
+export function clamp(shard: Shard): void {
+  for (const [index, part] of quotasOf(shard.limit).entries()) {
+    quota.clamp(shard, part, shard.use.quotas[index]!)
+  }
+}
+
+/** After a loss, as many starts count as the pace allows in the time that may be lost. */
+export function allowForLoss(shard: Shard): void {
+  const { meta, use, limit, setup } = shard
+  const { head } = use
+  if (head === undefined || quotasOf(limit).length === 0 || head.lostAt === meta.lostAt) return
+  head.lostAt = meta.lostAt
+  const starts = Math.ceil(setup.durations.lost / limit.interval)
+  const charges = quotasOf(limit).map(({ each = 1 }) => starts * each)
+  charge(shard, charges, Math.min(meta.lostAt, 0))
+}
+
+/** When nothing counts any more. */
+export function forgettableAt({ use, ends, limit }: Shard): number {
+  const last = quotasOf(limit).map((_, index) => use.quotas[index]!.entries().at(-1)?.[0] ?? ends.never)
+  return Math.max(ends.never, ...last)
+}
+
+/** The limit becomes that of the book; a slot that was granted counts under it. */
+export function changeLimit(shard: Shard): void {
+  const before = shard.limit
+  const { head, quotas } = shard.use
+  chargeSlot(shard, -1)
+  const entries = quotas.map((use) => use.entries())
+  shard.bucket.limit = shard.meta.book
+  if (head === undefined) return
+  const after = quotasOf(shard.limit)
+  if (after.length === 0 || quotasOf(before).length === 0) shard.use.clear()
+  for (const [index, part] of after.entries()) {
+    const source = sourceOf(quotasOf(before), part)
+    const known = source === undefined ? undefined : quotasOf(before)[source]
+    if (known?.each !== part.each || known === undefined) head.changedAt = 0
+    if (source === undefined || known === undefined) quotas[index]!.set([])
+    else if (known.window === part.window) quotas[index]!.set(entries[source]!)
+    else quota.carryOver(shard, known, entries[source]!, part, quotas[index]!)
+  }
+  for (const use of quotas.slice(after.length)) use.set([])
+  chargeSlot(shard, 1)
+}
+
+/** Of the quotas of the same unit, the one with the same window, or else the one that looks back farthest. */
+function sourceOf(before: readonly ModelQuota[], part: ModelQuota): number | undefined {
+  const isSameUnit = (known: ModelQuota) => (known.each === undefined) === (part.each === undefined)
+  const all = [...before.keys()].filter((index) => isSameUnit(before[index]!))
+  const same = all.find((index) => before[index]!.window === part.window)
+  return same ?? all.sort((one, other) => before[other]!.window - before[one]!.window)[0]
+}
+
+/** Counts the tokens that an attempt took in place of those that were estimated. */
+export function settle(shard: Shard, job: number, tokens: number): void {
+  const record = shard.jobs[job]!
+  const charges = chargesOf(shard, job)
+  for (const [index, part] of quotasOf(shard.limit).entries()) {
+    if (part.each === undefined) continue
+    let more = tokens - charges[index]!
+    // Before the last change it may have been charged less than it would be now.
+    if (record.departedAt <= shard.use.head!.changedAt) more = Math.max(0, more)
+    quota.charge(shard, part, shard.use.quotas[index]!, more, Math.min(record.departedAt, 0))
+  }
+  record.isSettled = 1
+}
+
+/** Only of a mutant: what a lost attempt was charged is taken back. */
+export function refund(shard: Shard, job: number): void {
+  charge(shard, negated(chargesOf(shard, job)), shard.jobs[job]!.departedAt)
+}
