@@ -23,6 +23,8 @@ export interface Counting {
 
 /** A start, and the most that it may count: until it is surely settled, the most of its estimate and of what was asked for. */
 interface Charge extends Counting {
+  /** When it started, and when it may count as started at the latest. */
+  readonly since: number
   readonly at: number
   readonly asked: readonly Asked[]
   /** Whether it may have started is not known. */
@@ -72,13 +74,13 @@ export class SetRoom {
   start(event: HistoryEvent & { type: 'start' }, counting: Counting, at: number): void {
     const { id, key, fence, isHeld = false } = event
     const asked = this.#asked.filter((one) => one.key === key && one.fence === fence)
-    this.#charge({ ...counting, asked, at, isDoubtful: false })
+    this.#charge({ ...counting, asked, since: event.at, at, isDoubtful: false })
     if (isHeld || !isTurnId(id)) this.#taken.add(id)
   }
 
   /** Something may count as started then. */
   doubt({ cost, costs }: Counting, at: number): void {
-    this.#charge({ cost, ...(costs && { costs }), asked: [], at, isDoubtful: true })
+    this.#charge({ cost, ...(costs && { costs }), asked: [], since: at, at, isDoubtful: true })
   }
 
   #charge(charge: Charge): void {
@@ -119,12 +121,12 @@ export class SetRoom {
     return this.#limit.quotas.flatMap((quota) => {
       const { window } = quota
       if (!isRolling(window)) return []
-      const sum = (since: number, unitsOf: (charge: Charge) => number) =>
-        this.#charges.reduce((units, charge) => units + (charge.at > since ? unitsOf(charge) : 0), 0)
-      const least = sum(at - window.length + this.#late, (charge) => leastIn(quota, charge))
-      const most = sum(at - window.length - partOf(quota) - 2 * this.#late, (charge) =>
-        this.#mostIn(quota, charge, at),
-      )
+      const sum = (unitsOf: (charge: Charge) => number) =>
+        this.#charges.reduce((units, charge) => units + unitsOf(charge), 0)
+      const first = at - window.length
+      const least = sum((charge) => (charge.since > first + this.#late ? leastIn(quota, charge) : 0))
+      const mayCount = first - partOf(quota) - 2 * this.#late
+      const most = sum((charge) => (charge.at > mayCount ? this.#mostIn(quota, charge, at) : 0))
       return [{ quota, least, most }]
     })
   }

@@ -102,6 +102,10 @@ test('a settling without an answer may have been carried out, but not after the 
   expect(breaches(events, { asked: [asked(1, 1.1, 2)] })).toEqual([])
   expect(breaches(events, { asked: [asked(1, 1.1, 2, { answer: false })] })).toEqual(['L10 1.2'])
   expect(breaches(events, { asked: [asked(1, 1.16, 2)] })).toEqual(['L10 1.2'])
+  const fault = { type: 'fault', at: 1.1 * SECOND, id: 'j1' } as const
+  const again = { ...started(1, 1.2, 2), fence: 3 }
+  const lost = [limit(TOKENS), started(1, 1, 2), fault, again, ended(1, 1.5)]
+  expect(breaches(lost, { asked: [asked(1, 1.3, 1)] })).toEqual([])
 })
 
 test('more at once than there are places break L11', () => {

@@ -122,8 +122,8 @@ function longestAnswer(asked: readonly Asked[]): number {
   return Math.max(0, ...asked.map(({ at, until = at, answer }) => (answer === true ? until - at : 0)))
 }
 
-/** What ends an attempt. */
-const OVER: ReadonlySet<HistoryEvent['type']> = new Set(['return', 'end', 'release'])
+/** What ends an attempt, or shows that it is over. */
+const OVER: ReadonlySet<HistoryEvent['type']> = new Set(['start', 'return', 'end', 'release'])
 
 /** A settling that was not answered may have been carried out: then its start counts the least that was asked for. */
 function unanswered(asked: readonly Asked[], history: readonly HistoryEvent[]): HistoryEvent[] {

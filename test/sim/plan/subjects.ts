@@ -154,6 +154,34 @@ export const SUBJECTS = {
       ],
     }
   },
+  /** Quotas bind, one of cost units and one of tokens, for which handlers settle less and more. */
+  quotas: (random) => ({
+    keys: keys(random, 1, [40, 150], [40, 60]).map((key) => ({
+      ...key,
+      quotas: [
+        { amount: random.between(4, 9), window: random.between(1_000, 1_500) },
+        { amount: random.between(12, 20), window: random.between(1_000, 2_000), unit: 'tokens', each: 2 },
+      ],
+    })),
+    jobs: settling(random, jobs(random, 24, { costs: true, span: 800, takes: [0, 60] })),
+  }),
+  /** Workers die while their jobs hold all places. */
+  places: (random) => ({
+    keys: keys(random, 1, [20, 60], [20, 30]).map((key) => ({ ...key, concurrency: random.between(1, 3) })),
+    workers: workers(random, [1_000, 1_500]),
+    jobs: jobs(random, 10, { span: 300, takes: [200, 700] }),
+    faults: [kill(random, 'worker-1', random.between(200, 1_200))],
+  }),
+  /** A worker stands still for longer than its lease, comes back, and settles what another runs by then. */
+  settling: (random) => ({
+    keys: keys(random, 1, [3, 8], [20, 40]).map((key) => ({
+      ...key,
+      quotas: [{ amount: 40, window: 2_000, unit: 'tokens', each: 4 }],
+    })),
+    workers: workers(random, [1_000, 1_500]),
+    jobs: settling(random, jobs(random, 12, { takes: [2_000, 4_500], span: 1_500 })),
+    faults: zombie(random),
+  }),
 } as const satisfies Record<string, (random: Random) => Partial<Plan>>
 
 export type Subject = keyof typeof SUBJECTS
@@ -239,6 +267,17 @@ function jobs(random: Random, count: number, work: Work): JobPlan[] {
     }
   })
   return drawn.sort((a, b) => a.at - b.at)
+}
+
+/** Each names its tokens, and settles them in its handler: once, or twice. */
+function settling(random: Random, plain: readonly JobPlan[]): JobPlan[] {
+  return plain.map((job) => {
+    const tokens = random.between(1, 6)
+    const amounts = [random.between(0, 9), random.between(0, 9)].slice(random.between(0, 1))
+    const after = random.next() * job.handler.takes
+    const settles = { unit: 'tokens', amounts, atOnce: random.chance(0.5), after, isLate: false }
+    return { ...job, costs: { tokens }, handler: { ...job.handler, settles } }
+  })
 }
 
 function kill(random: Random, part: string, at: number): Fault {
