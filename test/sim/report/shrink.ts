@@ -1,4 +1,5 @@
 import type { Plan } from '../plan/plan.ts'
+import type { SetPlan } from '../plan/set-plan.ts'
 
 /** Whether a plan still fails in the same way. */
 export type Fails = (plan: Plan) => Promise<boolean>
@@ -62,6 +63,7 @@ function simplifications(plan: Plan): ((plan: Plan) => Plan)[] {
     }),
     (best) => ({ ...best, callers: best.turns.length === 0 ? 0 : best.callers }),
     (best) => ({ ...best, keys: best.keys.filter(({ key }) => isUsed(best, key)) }),
+    ...simplerSets(plan),
     ...plan.workers.slice(1).map((worker) => (best: Plan) => {
       return { ...best, workers: best.workers.filter((other) => other !== worker) }
     }),
@@ -77,6 +79,40 @@ function simplifications(plan: Plan): ((plan: Plan) => Plan)[] {
       })),
     }),
   ]
+}
+
+/** Without any set, without one part of them, and without what has to do with them. */
+function simplerSets({ keys }: Plan): ((plan: Plan) => Plan)[] {
+  const most = Math.max(0, ...keys.map(({ quotas = [] }) => quotas.length))
+  const changed = (change: (set: SetPlan) => SetPlan) => (best: Plan) => ({
+    ...best,
+    keys: best.keys.map((key) => ({ ...paceOf(key), ...change(key) })),
+    actions: best.actions.map((action) =>
+      action.do === 'limit' ? { ...paceOf(action), ...change(action) } : action,
+    ),
+  })
+  const without =
+    (place: number) =>
+    ({ quotas = [], concurrency }: SetPlan) => ({
+      quotas: quotas.filter((_, index) => index !== place),
+      ...(concurrency !== undefined && { concurrency }),
+    })
+  return [
+    changed(() => ({})),
+    changed(({ quotas = [] }) => ({ quotas })),
+    ...Array.from({ length: most }, (_, place) => changed(without(place))),
+    (best) => ({ ...best, turns: best.turns.map(({ settles: _, ...turn }) => turn) }),
+    (best) => ({ ...best, turns: best.turns.map(({ holds: _, ...turn }) => turn) }),
+    (best) => ({
+      ...best,
+      jobs: best.jobs.map(({ handler: { settles: _, ...handler }, ...job }) => ({ ...job, handler })),
+    }),
+    (best) => ({ ...best, jobs: best.jobs.map(({ costs: _, ...job }) => job) }),
+  ]
+}
+
+function paceOf<Item extends SetPlan>({ quotas: _, concurrency: __, ...pace }: Item) {
+  return pace
 }
 
 function isUsed({ jobs, turns, actions }: Plan, key: string): boolean {

@@ -1,4 +1,6 @@
+import { formatLimit, parseLimit } from '../../../src/core/limit.ts'
 import type { HistoryEvent } from '../../../src/testing.ts'
+import { limitOf } from '../actors/limit-of.ts'
 import type { Failure } from '../judge/judge.ts'
 import type { Outcome } from '../run-plan.ts'
 
@@ -30,6 +32,10 @@ export function timeline({ scene, history, failures, plan }: Outcome): string {
   return [...keysOf(plan), '', ...rows].join('\n')
 }
 
+function costOf({ cost, costs = {} }: HistoryEvent & { type: 'answer' }): string {
+  return [`cost ${cost}`, ...Object.entries(costs).map(([unit, units]) => `${units} ${unit}`)].join(', ')
+}
+
 /** The failures, the shortest way to say them. */
 export function summary(failures: readonly Failure[]): string {
   const shown = failures.slice(0, 8).map(({ law, at, message }) => `  ${seconds(at)} ${law}: ${message}`)
@@ -39,10 +45,7 @@ export function summary(failures: readonly Failure[]): string {
 
 function keysOf({ keys, workers }: Outcome['plan']): string[] {
   return [
-    ...keys.map(({ key, capacity, rate, tolerance }) => {
-      const allowed = tolerance === undefined ? '' : `, tolerance ${tolerance} ms`
-      return `key ${JSON.stringify(key)}: capacity ${capacity}, ${rate.count} per ${rate.per} ms${allowed}`
-    }),
+    ...keys.map((key) => `key ${JSON.stringify(key.key)}: ${formatLimit(parseLimit(limitOf(key)))}`),
     ...workers.map(({ concurrency, lease, scheduler }, index) => {
       return `worker-${index + 1}: concurrency ${concurrency}, lease ${lease} ms${scheduler ? '' : ', no scheduler'}`
     }),
@@ -57,8 +60,8 @@ function textOf(event: HistoryEvent): string {
   switch (event.type) {
     case 'answer':
       return event.accepted
-        ? `accepted ${event.id} of ${event.key}, cost ${event.cost}`
-        : `refused ${event.id} of ${event.key}, cost ${event.cost}: ${event.reason}, again at ${seconds(event.retryAt)}`
+        ? `accepted ${event.id} of ${event.key}, ${costOf(event)}`
+        : `refused ${event.id} of ${event.key}, ${costOf(event)}: ${event.reason}, again at ${seconds(event.retryAt)}`
     case 'start':
       return `STARTS ${event.id} of ${event.key}, attempt ${event.attempt}, cost ${event.cost}`
     case 'settle':
@@ -76,7 +79,7 @@ function textOf(event: HistoryEvent): string {
     case 'resume':
       return `${event.type} of ${event.key}`
     case 'limit':
-      return `${event.key}: capacity ${event.limit.capacity}, interval ${ms(event.limit.interval)}`
+      return `the limit of ${event.key} is ${formatLimit(event.limit)}`
     case 'fault':
       return `${event.id} may start once more`
     case 'crash':
