@@ -41,17 +41,21 @@ export function changingSets(
     const at = Math.floor(momentIn(random, spans).at)
     changed.push({ do: 'limit', at, ...paceOf(key), ...changedSet(random, key) })
   }
-  const periodEnd = periodEndOf(work)
-  if (periodEnd !== undefined) {
-    for (const key of sets) {
-      const quotas = key.quotas?.filter(isRolling)
-      if (quotas === undefined || quotas.length === key.quotas?.length) continue
-      const at = Math.round(periodEnd + random.between(900, 2_500))
+  const periodEnd = periodEndOf(work) ?? Number.POSITIVE_INFINITY
+  const going = sets
+    .filter(({ quotas = [] }) => !quotas.every(isRolling))
+    .map((key): Action => {
       const places = key.concurrency === undefined ? {} : { concurrency: key.concurrency }
-      changed.push({ do: 'limit', at, ...paceOf(key), quotas, ...places })
-    }
-  }
-  return changed.sort((a, b) => a.at - b.at)
+      const at = Math.round(periodEnd + random.between(900, 2_500))
+      return { do: 'limit', at, ...paceOf(key), quotas: key.quotas!, ...places }
+    })
+  // No later change may bring it back.
+  return [...changed, ...going]
+    .map((action) => {
+      if (action.do !== 'limit' || action.at <= periodEnd || action.quotas === undefined) return action
+      return { ...action, quotas: action.quotas.filter(isRolling) }
+    })
+    .sort((a, b) => a.at - b.at)
 }
 
 /** Its limit without further parts. An interval below a millisecond would need a tolerance of its own. */
