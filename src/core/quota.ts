@@ -146,10 +146,9 @@ export function entriesAt({ window }: Pick<Quota, 'window'>, at: number): number
 
 /**
  * Returns when the period begins in which a start at `at` counts first, and when it and the next two end: for those who count
- * elsewhere and know no calendar. Nothing for a rolling window.
+ * elsewhere and know no calendar.
  */
-export function boundsAt({ window }: Pick<Quota, 'window'>, at: number): number[] {
-  if (isRolling(window)) return []
+export function boundsAt(window: CalendarWindow, at: number): number[] {
   const bounds = [startOfPeriod(window, at - BOUNDARY)]
   while (bounds.length < 4) bounds.push(endOfPeriod(window, bounds.at(-1)!))
   return bounds

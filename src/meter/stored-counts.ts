@@ -65,7 +65,7 @@ export function quotaNumbers({ quotas, charges }: QuotaFillRequest, now: number)
   return quotas.flatMap((quota, index) => [
     quota.amount,
     charges[index]!,
-    ...(isRolling(quota.window) ? [quota.window.length, 0, 0, 0, 0] : [0, ...boundsAt(quota, now)]),
+    ...(isRolling(quota.window) ? [quota.window.length, 0, 0, 0, 0] : [0, ...boundsAt(quota.window, now)]),
   ])
 }
 

@@ -6,7 +6,15 @@ import { Meter, PostgresMeterStore } from '../../src/meter.ts'
 import { newTable, openPool } from '../support/postgres-server.ts'
 
 const LIMIT = '100, 10/s, 9/h, 90 tokens per day in America/New_York 7 each'
-const FILL = { name: 'm', key: 'k', amount: 1, capacity: 100, interval: 3_600_000_000, clamp: false, block: 0 }
+const FILL = {
+  name: 'm',
+  key: 'k',
+  amount: 1,
+  capacity: 100,
+  interval: 3_600_000_000,
+  clamp: false,
+  block: 0,
+}
 const QUOTA_FILL = { ...FILL, quotas: parseCountedLimit(LIMIT).quotas, charges: [1, 7] }
 
 let pool: pg.Pool

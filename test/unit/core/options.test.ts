@@ -74,3 +74,15 @@ test.each([
 test('a schema without fields has no place for any', () => {
   expect(placeOf('delayMs', z.string())).toBeUndefined()
 })
+
+test('a name that a record may not have is quoted', () => {
+  const named = z.strictObject({
+    costs: z.record(
+      z.string().refine((name) => name === 'a', 'a letter'),
+      z.number(),
+    ),
+  })
+  expect(() => parseOptions(named, { costs: { a: 1, b: 1 } }, 'call')).toThrow(
+    'call: expected the names in costs to be a letter, got: "b"',
+  )
+})

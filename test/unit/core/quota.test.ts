@@ -4,6 +4,7 @@ import { periodAround } from '../../../src/core/calendar.ts'
 import { DAY, HOUR, MINUTE, SECOND } from '../../../src/core/duration.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
 import {
+  boundsAt,
   carryOver,
   charge,
   createUse,
@@ -203,4 +204,13 @@ test('a window looks back as far as it is long', () => {
       return lengthOf(quotaOf(text).window)
     }),
   ).toEqual([HOUR, 3 * SECOND, HOUR, DAY, 7 * DAY])
+})
+
+test('the bounds of three periods begin with the one in which a start of now counts first', () => {
+  const window = { period: 'day', zone: 'America/New_York' } as const
+  // The night in which the clocks are set forward: a day of 23 hours.
+  const days = ['2026-03-07T05:00Z', '2026-03-08T05:00Z', '2026-03-09T04:00Z', '2026-03-10T04:00Z'].map(at)
+  expect(boundsAt(window, at('2026-03-08T04:00Z'))).toEqual(days)
+  expect(boundsAt(window, at('2026-03-08T05:00:00.999Z'))).toEqual(days)
+  expect(boundsAt(window, at('2026-03-08T05:00:01Z'))).toEqual([...days.slice(1), at('2026-03-11T04:00Z')])
 })
