@@ -83,7 +83,11 @@ async function trial(where: 'memory' | 'redis', parts: string): Promise<Cost> {
   const alone = await costOf('alone')
   await departFrom('', 1)
   // The end of a job is announced before it is stored.
-  while ((await shaper.inspect('0'))?.running !== 0) await sleep(10)
+  for (;;) {
+    const { waiting = 1, running = 1 } = (await shaper.inspect('0')) ?? {}
+    if (waiting + running === 0) break
+    await sleep(10)
+  }
   const before = await size()
   if (server === undefined) await departFrom('more', buckets)
   else {

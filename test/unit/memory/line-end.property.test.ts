@@ -155,6 +155,6 @@ test('a verdict by what a bucket remembers of its line is that of the whole way 
         if (one !== undefined) check(one.bucket, now)
       }
     }),
-    { numRuns: 100 },
+    { numRuns: 60 },
   )
 })

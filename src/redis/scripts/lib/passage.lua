@@ -3,55 +3,17 @@
 usage.FARTHEST_STEP = 200
 
 do
-  -- What counts in a rolling quota from where it counts, and the sum of that: along the way entries only leave.
-  local function count_from(use, from)
-    local count = { ends = {}, used = {}, first = 1, total = 0 }
-    for index, end_ in ipairs(use.ends) do
-      if end_ > from then
-        count.ends[#count.ends + 1], count.used[#count.used + 1] = end_, use.used[index]
-        count.total = count.total + use.used[index]
-      end
-    end
-    return count
-  end
-
   -- Begins a walk with what counts now. `times` and `costs`: of the jobs that departed on it.
   function usage.walk_from(bucket, now)
     local parts, use = usage.of(bucket)
     local projection = projection_of(bucket, now)
     local walk = { from = projection.slot, warmth = projection.warmth, together = 0, last = projection.slot, use = {}, times = {}, costs = {}, steps = 0 }
-    for index in ipairs(parts.quotas) do walk.use[index] = count_from(use[index], projection.slot) end
+    for index in ipairs(parts.quotas) do walk.use[index] = usage.count_from(use[index], projection.slot) end
     return walk
   end
 
   local function slot_of(walk, bucket)
     return walk.from + spacing(bucket, walk.warmth, walk.together)
-  end
-
-  local function room_in(count, part, units, from)
-    if not part.length then return quota.room_at(part, count, units, from) end
-    local ends, at, total = count.ends, from, count.total + units
-    for index = count.first, #ends do
-      if ends[index] > from then
-        if total <= part.amount then break end
-        at = ends[index]
-      end
-      total = total - count.used[index]
-    end
-    return at
-  end
-
-  local function count_in(count, part, units, at)
-    if not part.length then return quota.charge(part, count, units, at) end
-    local ends, used = count.ends, count.used
-    while ends[count.first] and ends[count.first] <= at do
-      count.total, count.first = count.total - used[count.first], count.first + 1
-    end
-    count.total = count.total + units
-    local end_, last = quota.ends_at(part, at), #ends
-    if last < count.first or ends[last] < end_ then ends[last + 1], used[last + 1] = end_, units
-    elseif ends[last] == end_ then used[last] = used[last] + units
-    else quota.charge(part, count, units, at) end
   end
 
   -- When a job departs behind those so far, and the slot that it has by the pace.
@@ -60,7 +22,7 @@ do
     local at, later = nil, math.max(slot, ready_at or slot)
     while later ~= at do
       at = later
-      for index, part in ipairs(bucket.parts.quotas) do later = room_in(walk.use[index], part, charges[index], later) end
+      for index, part in ipairs(bucket.parts.quotas) do later = usage.room_in(walk.use[index], part, charges[index], later) end
     end
     return at, slot
   end
@@ -68,7 +30,7 @@ do
   function usage.depart(walk, bucket, cost, charges, ready_at)
     local at, slot = usage.depart_at(walk, bucket, charges, ready_at)
     for index, part in ipairs(bucket.parts.quotas) do
-      count_in(walk.use[index], part, charges[index], at)
+      usage.count_in(walk.use[index], part, charges[index], at)
       walk.hasOversized = walk.hasOversized or charges[index] > part.amount
     end
     if at > slot then
