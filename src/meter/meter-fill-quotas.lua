@@ -35,7 +35,7 @@ local is_allowed, is_moved = true, is_other
 for index, part in ipairs(parts) do
   local ends = uses[index].ends
   local size, last = #ends, ends[#ends]
-  quota.drop(uses[index], now)
+  counts.forget(uses[index], now)
   quota.clamp(part, uses[index], now)
   is_moved = is_moved or #ends ~= size or ends[#ends] ~= last
   local has_room = part.charge <= part.amount and quota.room_at(part, uses[index], part.charge, now) == now

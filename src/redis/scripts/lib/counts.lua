@@ -14,6 +14,14 @@ do
     return INF
   end
 
+  -- Forgets what counts no more.
+  function counts.forget(use, now)
+    while use.ends[1] and use.ends[1] <= now do
+      table.remove(use.ends, 1)
+      table.remove(use.used, 1)
+    end
+  end
+
   -- Whether the bounds are those of `now`.
   function counts.is_known(part, now)
     return part.length or (part.bounds[1] <= now - 1000000 and now + SURE < part.bounds[3])
