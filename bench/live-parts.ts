@@ -82,23 +82,16 @@ async function trial(where: 'memory' | 'redis', parts: string): Promise<Cost> {
   await departFrom('warm-up', DEPARTURES[where])
   const alone = await costOf('alone')
   await departFrom('', 1)
+  const client = server && new Redis(server.address)
+  const shard = (await client?.keys('*}:meta'))?.[0]?.slice(0, -':meta'.length)
   // The end of a job is announced before it is stored.
-  for (;;) {
-    const { waiting = 1, running = 1 } = (await shaper.inspect('0')) ?? {}
-    if (waiting + running === 0) break
-    await sleep(10)
-  }
+  while (client && (await client.zscore(`${shard}:idle`, '0')) === null) await sleep(10)
   const before = await size()
-  if (server === undefined) await departFrom('more', buckets)
-  else {
-    const client = new Redis(server.address)
-    const [meta] = await client.keys('*:meta')
-    const tag = meta!.slice(0, -':meta'.length)
-    for (let n = 1; n <= buckets; n += COPIED_AT_ONCE) {
-      await client.eval(COPY, 1, tag, n, Math.min(buckets, n + COPIED_AT_ONCE - 1))
-    }
-    client.disconnect()
+  if (client === undefined) await departFrom('more', buckets)
+  for (let n = 1; client && n <= buckets; n += COPIED_AT_ONCE) {
+    await client.eval(COPY, 1, shard!, n, Math.min(buckets, n + COPIED_AT_ONCE - 1))
   }
+  client?.disconnect()
   const bytes = ((await size()) - before) / buckets
   const beside = await costOf('beside')
   await shaper.close()
