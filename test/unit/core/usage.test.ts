@@ -223,3 +223,25 @@ test('a walk says for which quota its next job waits, which may be one of two', 
   expect(holds[2]).toEqual({ index: 0, units: 1, until: Math.ceil((10 * SECOND) / 60) + 10 * SECOND })
   expect(holds[3]).toMatchObject({ index: 1, until: 61 * SECOND })
 })
+
+test('a walk counts a start before one that was counted later, as after a clock that was set back', () => {
+  const limit = parseLimit('9, 1/s, 2/minute, tolerance 0')
+  const usage = createUsage(limit)
+  charge(limit, usage, [1], 30 * SECOND)
+  const walk = new Walk(limit, { slot: 0, warmth: 0 }, usage)
+  const times = [1, 2, 3].map(() => walk.depart({ cost: 1 }))
+  // The third waits for the first of the walk, not for the one that is later.
+  expect(times).toEqual([0, 61 * SECOND, 91 * SECOND])
+})
+
+test('where it is not known how many jobs wait, those that name nothing are followed', () => {
+  const bucket = createBucket(parseLimit('2000, 1/s, 9000 tokens/hour 5 each'))
+  bucket.waiting = 300
+  const line = Array.from({ length: 300 }, () => ({ cost: 1 }))
+  expect(judge(bucket, one, 0, line)).toMatchObject({ departsAt: 300 * SECOND, isEstimate: true })
+  expect(judge({ ...bucket, jobs: 300 }, one, 0, line)).toEqual({
+    accepted: true,
+    departsAt: 300 * SECOND,
+    retriesAhead: 0,
+  })
+})
