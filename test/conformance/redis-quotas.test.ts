@@ -32,6 +32,19 @@ describe('a quota', () => {
     await balances(stage)
   })
 
+  test('counts a start for a whole window by the clock of any worker', async () => {
+    // By a tolerance of 5 ms two clocks may differ by half a millisecond.
+    const stage = await RedisStage.open('9, 10/s, 1/minute, tolerance 5ms')
+    await stage.lineUp('ab', 0)
+    await stage.run(0)
+    // Just before the end of a part of the window.
+    const startedAt = 70 - 0.0001
+    await stage.run(startedAt)
+    await stage.admit('c', startedAt)
+    expect(await stage.hand(startedAt + 1)).toEqual([])
+    expect(await dueOf(stage)).toBeGreaterThan(startedAt + 60.0005)
+  })
+
   test('counts nothing for a slot that is given back, and again for a retry', async () => {
     const stage = await RedisStage.open('9, 10/s, 2/minute, tolerance 0')
     await stage.lineUp('ab', 0)
@@ -159,6 +172,19 @@ describe('settling', () => {
     ).toBe(true)
     expect(await stage.hand(59)).toEqual([])
     await stage.run(61)
+  })
+
+  test('takes back what counts at the time of the start by the slowest clock', async () => {
+    const stage = await RedisStage.open('9, 10/s, 100 tokens/minute 60 each, tolerance 5ms')
+    await stage.lineUp('ab', 0)
+    // Half a millisecond later another part of the window begins.
+    const startedAt = 10 - 0.0001
+    const a = await stage.run(startedAt)
+    const fence = Number(await stage.redis.hget(`${stage.tag}:meta`, 'fence'))
+    const { settle } = stage.backend.verbs
+    expect(await settle({ id: a.id, key: 'a', fence, ...amounts(40) }, at(11))).toBe(true)
+    expect(await dueOf(stage)).toBeLessThan(11)
+    await balances(stage)
   })
 
   test('counts once for each fence, and not after the end', async () => {

@@ -80,12 +80,23 @@ local function started_by(meta, at, now)
   return at
 end
 
+-- By how much the clocks of two workers may differ: a worker waits for no more of its error than that leaves.
+local function clock_error(bucket)
+  return math.min(500, bucket.tolerance / 4)
+end
+
+-- When a start at `at` counts in quotas: it may have been later, and one that waits for it to leave a window may be earlier. A quota
+-- has no tolerance that would allow for that.
+function usage.counted_at(bucket, at)
+  return at + clock_error(bucket)
+end
+
 -- granted -> running at the time `at`. Until then no other job of the bucket can have been granted a slot, so a start that was
 -- later than the tolerance, or had no slot on the grid, moves the grid: it continues from that start. The caller writes bucket
 -- and state.
 local function start(bucket, state, at)
   -- The clocks of worker and Redis agree to a fraction of a millisecond, which is subtracted.
-  local tolerated = bucket.tolerance - math.min(500, bucket.tolerance / 4)
+  local tolerated = bucket.tolerance - clock_error(bucket)
   -- A slot further ahead was granted before the clock was set back.
   local slot = math.min(state.slot, at + FARTHEST_SLOT)
   if not state.onGrid or at - slot > tolerated then
@@ -96,7 +107,7 @@ local function start(bucket, state, at)
     -- The bucket was frozen after the slot was granted.
     if was_chilled then bucket.warmth = 0 end
   end
-  usage.move_to(bucket, at)
+  usage.move_to(bucket, usage.counted_at(bucket, at))
   redis.call('LREM', K.handed .. bucket.n, 1, member_of(state))
   bucket.inHanded = bucket.inHanded - 1
   bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
