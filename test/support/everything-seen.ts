@@ -32,7 +32,15 @@ export async function everythingSeen(
   const shown = page.buckets.filter((bucket) => !isRemembered(bucket))
   const total = page.total - (page.buckets.length - shown.length)
   const filled = lines.filter((line) => shown.some(({ key }) => key === line?.key))
-  return [shown.map(withoutDurability), total, audit, flow, filled, jobs, known.map(comparable)]
+  return [
+    shown.map(withoutDurability),
+    total,
+    audit,
+    flow,
+    filled,
+    jobs,
+    known.map((fact) => comparable(fact, now)),
+  ]
 }
 
 /** Redis remembers an idle bucket with quotas for longer than memory, since a step of its clock may be reported late. */
@@ -80,10 +88,11 @@ function expectAgreement(
  * In memory no job is handed over without having started, and only an engine knows which workers take jobs; and since when
  * the head of a bucket without departures could have gone is reported by each in its way.
  */
-function comparable(facts: JobFacts | undefined) {
+/** A time that has passed holds nothing back, whether it is remembered or not. */
+function comparable(facts: JobFacts | undefined, now: number) {
   if (facts?.wait === undefined) return facts
-  const { stall: _, handed: __, head, ...wait } = facts.wait
-  return { ...facts, wait: { ...wait, head: head.isTurn } }
+  const { stall: _, handed: __, head, next, ...wait } = facts.wait
+  return { ...facts, wait: { ...wait, next: Math.max(next, now), head: head.isTurn } }
 }
 
 /** A turn that has ended may be known still, or not. */

@@ -14,6 +14,7 @@ const PARTS = [
   'quota',
   'calendar',
   'usage',
+  'stored',
   'charge',
   'bucket',
   'pace',
@@ -21,6 +22,7 @@ const PARTS = [
   'blocks',
   'next',
   'line',
+  'waiting',
 ]
 
 /** What the store holds of the bucket `a` and of the shard, read with the store's own functions. Numbers are texts. */

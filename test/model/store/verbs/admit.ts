@@ -1,4 +1,5 @@
 // As src/redis/verbs/admit.lua, verdict.lua and join.lua in scripts/lib.
+import { noteActivity } from '../lease.ts'
 import { firstExpiry } from '../leave.ts'
 import { hasLine, reschedule, returned, unitsOf, waitingUnits } from '../line.ts'
 import { changeLimit, nextSlot } from '../pace.ts'
@@ -38,6 +39,7 @@ export function judge(shard: Shard, job: number): Verdict {
 export function admit(shard: Shard, job: number, known?: Verdict): Verdict {
   const { bucket, meta, setup, ends } = shard
   const record = shard.jobs[job]!
+  if (meta.heardAt > 0) noteActivity(shard)
   if (record.state !== ABSENT) return 'again'
   let isMoved = false
   if (bucket.exists === 0) bucket.limit = meta.book
