@@ -87,8 +87,8 @@ function expectAgreement(
 /**
  * In memory no job is handed over without having started, and only an engine knows which workers take jobs; and since when
  * the head of a bucket without departures could have gone is reported by each in its way.
+ * A time that has passed holds nothing back, whether it is remembered or not.
  */
-/** A time that has passed holds nothing back, whether it is remembered or not. */
 function comparable(facts: JobFacts | undefined, now: number) {
   if (facts?.wait === undefined) return facts
   const { stall: _, handed: __, head, next, ...wait } = facts.wait
@@ -101,6 +101,7 @@ async function viewOf(driver: Driver, id: string, now: number) {
   return view !== undefined && isTurnId(id) && isEnded(view.state) ? undefined : view
 }
 
-function withoutDurability({ durability: _, ...view }: BucketView) {
-  return view
+/** When a bucket with quotas was last used is remembered for longer on Redis, too. */
+function withoutDurability({ durability: _, lastUsedAt, ...view }: BucketView) {
+  return view.quotas === undefined ? { ...view, lastUsedAt } : view
 }

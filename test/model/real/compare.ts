@@ -38,18 +38,21 @@ class Comparison {
     this.#names = names
   }
 
-  /** What counts in quotas, each entry of it. */
+  /** What counts in quotas, each entry of it. The store keeps what has ended, until a step of its clock would have been reported. */
   quotas(shard: Shard, { quotas }: StoreView): void {
     if (shard.bucket.exists === 0) return
     for (const index of quotasOf(shard.limit).keys()) {
-      const entries = shard.use.quotas[index]!.entries()
+      const entries = shard.use.quotas[index]!.entries().filter(([end]) => end > 0)
       const model = entries.map(([end, used]) => `${this.#names.instant(end)} ${used}`)
-      this.#same(`quota ${index + 1}`, model.join(), quotas[index]?.join() ?? '')
+      const counts = (entry: string) => Number.parseFloat(entry) > this.#names.instant(0)
+      this.#same(`quota ${index + 1}`, model.join(), (quotas[index] ?? []).filter(counts).join())
     }
   }
 
   bucket(shard: Shard, { bucket, lists }: StoreView): void {
     const model = shard.bucket
+    // The store keeps a bucket with quotas for longer, as it keeps what they counted.
+    if (model.exists === 0 && quotasOf(shard.limit).length > 0) return
     this.#same('bucket exists', model.exists, bucket === undefined ? 0 : 1)
     if (bucket === undefined) return
     const { ids } = this.#names
