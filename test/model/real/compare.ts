@@ -63,7 +63,11 @@ class Comparison {
     this.#same('back', members(returned(shard, BACK)), lists.back.join())
     this.#same('waiting', waitingUnits(shard), Number(bucket['waiting']))
     this.#same('granted', model.granted === 0 ? '' : ids[model.granted - 1], bucket['granted'])
-    for (const name of ['paused', 'lastCost', 'startedCost', 'linesTurn'] as const) {
+    // A bucket with quotas that was kept knows its last start, and whose turn it is.
+    const isKept = quotasOf(shard.limit).length > 0
+    for (const name of isKept
+      ? (['paused'] as const)
+      : (['paused', 'lastCost', 'startedCost', 'linesTurn'] as const)) {
       this.#same(name, model[name], Number(bucket[name]))
     }
     for (const name of ['next', 'from', 'lastStart', 'due'] as const) this.#time(name, model[name], bucket)
