@@ -18,6 +18,15 @@ export interface Names {
 /** In microseconds: a month of 1970. */
 const LONG_AGO = 2.6e12
 
+/**
+ * Whether the store does under quotas what the model leaves out, from where on both may differ: what quotas count moves with a clock
+ * that was set forward, and an idle bucket is remembered until such a step would have been reported.
+ */
+export function isBeyond({ shard }: World, { bucket, isForward }: StoreView): boolean {
+  const isRemembered = shard.bucket.exists === 0 && bucket !== undefined && quotasOf(shard.limit).length > 0
+  return isForward || isRemembered
+}
+
 /** The first difference between the model and the store; undefined: there is none. */
 export function differenceFrom(world: World, view: StoreView, names: Names): string | undefined {
   const compare = new Comparison(world, names)
@@ -51,8 +60,6 @@ class Comparison {
 
   bucket(shard: Shard, { bucket, lists }: StoreView): void {
     const model = shard.bucket
-    // The store keeps a bucket with quotas for longer, as it keeps what they counted.
-    if (model.exists === 0 && quotasOf(shard.limit).length > 0) return
     this.#same('bucket exists', model.exists, bucket === undefined ? 0 : 1)
     if (bucket === undefined) return
     const { ids } = this.#names
@@ -63,11 +70,7 @@ class Comparison {
     this.#same('back', members(returned(shard, BACK)), lists.back.join())
     this.#same('waiting', waitingUnits(shard), Number(bucket['waiting']))
     this.#same('granted', model.granted === 0 ? '' : ids[model.granted - 1], bucket['granted'])
-    // A bucket with quotas that was kept knows its last start, and whose turn it is.
-    const isKept = quotasOf(shard.limit).length > 0
-    for (const name of isKept
-      ? (['paused'] as const)
-      : (['paused', 'lastCost', 'startedCost', 'linesTurn'] as const)) {
+    for (const name of ['paused', 'lastCost', 'startedCost', 'linesTurn'] as const) {
       this.#same(name, model[name], Number(bucket[name]))
     }
     for (const name of ['next', 'from', 'lastStart', 'due'] as const) this.#time(name, model[name], bucket)

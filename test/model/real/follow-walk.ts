@@ -49,6 +49,7 @@ export async function followWalk(options: WalkOptions): Promise<string | undefin
     if (step.transition.name.startsWith('is killed')) mirror.replace(killed(step.text), step.way)
     const found = await mirror.follow(step.calls)
     if (found !== undefined) return `${walk.world.setup.name}: ${found}, after\n  ${done.join('\n  ')}`
+    if (mirror.isOver) break
   }
   return undefined
 }

@@ -8,7 +8,7 @@ import type { World } from '../actors/world.ts'
 import { TICK } from '../durations.ts'
 import type { ModelLimit } from '../setup.ts'
 import { LATE_SENDER } from '../store/shard.ts'
-import { differenceFrom, type Names } from './compare.ts'
+import { differenceFrom, isBeyond, type Names } from './compare.ts'
 import { viewOf } from './view.ts'
 
 /** Two processes' worth of backends on one line. */
@@ -39,6 +39,8 @@ export class Mirror implements Names {
   readonly schedulers = ['', 's1', 's2', '', '', '', '']
   /** By job and epoch of the model, the fence of the attempt in the store. */
   readonly #fences = new Map<string, number>()
+  /** What follows cannot be compared. */
+  isOver = false
   #lastEpoch = 0
   #lastFence = 0
   #now: number
@@ -97,6 +99,8 @@ export class Mirror implements Names {
     // What was on its way has arrived.
     if (this.#world.late.verb === 0) this.workers[LATE_SENDER] = this.schedulers[LATE_SENDER] = ''
     const view = await viewOf(this.#redis, this.#backends[0].store.tags[0]!, this.ids)
+    this.isOver = isBeyond(this.#world, view)
+    if (this.isOver) return undefined
     return differenceFrom(this.#world, view, this)
   }
 

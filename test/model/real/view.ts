@@ -51,7 +51,8 @@ const SCRIPT = [
     end
     bucket.due = tonumber(redis.call('ZSCORE', K.due, 'a') or INF)
   end
-  local quotas = {}
+  local quotas, is_forward = {}, false
+  if bucket then is_forward = usage.of(bucket) ~= nil and forward.by() ~= 0 end
   if bucket then
     local _, use = usage.of(bucket)
     for index, one in ipairs(use or {}) do
@@ -69,7 +70,7 @@ const SCRIPT = [
       jobs[id] = state
     end
   end
-  return cjson.encode({ meta = all(meta), bucket = bucket and all(bucket) or nil, quotas = quotas, lists = lists, jobs = all(jobs) })`,
+  return cjson.encode({ meta = all(meta), bucket = bucket and all(bucket) or nil, quotas = quotas, isForward = is_forward, lists = lists, jobs = all(jobs) })`,
 ].join('\n')
 
 export type Texts = Readonly<Record<string, string>>
@@ -79,6 +80,8 @@ export interface StoreView {
   readonly bucket?: Texts
   /** Of each quota, its entries as `end used`. */
   readonly quotas: readonly (readonly string[])[]
+  /** What quotas count has moved with a clock that was set forward. */
+  readonly isForward: boolean
   readonly lists: Readonly<Record<'line' | 'handed' | 'retry' | 'back', readonly string[]>>
   readonly jobs: Readonly<Record<string, Texts>>
 }
