@@ -104,7 +104,7 @@ function judgeLate(
   const next = last === undefined ? 0 : last.at + interval * last.cost
   const frozen = line.freezes.filter(({ from }) => from <= event.at).map(({ until }) => until)
   const retries = plan.jobs.some(({ attempts }) => attempts > 1) ? 2 : 1
-  // Nobody knows when a place comes free, or how much a period has counted. Each job goes a window after the one before at the latest.
+  // It is not known when a place comes free, or how much a period has counted. Each job goes a window after the one before at the latest.
   const parts = limits.flatMap((limit) => limit.quotas)
   if (limits.some((limit) => limit.concurrency < Number.POSITIVE_INFINITY)) return []
   const longest = Math.max(0, ...parts.map(({ window }) => (isRolling(window) ? window.length : NEVER)))
