@@ -144,6 +144,26 @@ describe('a rolling quota, where the clock is set forward', () => {
     expect(await startOf(stage, 100, 101)).toBeLessThanOrEqual(100.2)
   })
 
+  it.each([60, 57])(
+    'by a minute, right after three seconds back, counts whole where a process reports %d s',
+    async (seen) => {
+      const { stage } = await usedUp()
+      // The shard learns of the first step, and no entry ends later than one of a start by the new clock.
+      await stage.jump(0.5 - 3, -3 * SECOND)
+      for (const tenth of [6, 7, 8]) await stage.claim(tenth / 10 - 3)
+      stage.setClock(58)
+      const [job] = await stage.hand(58)
+      // Between two of its looks at the clock it was set twice.
+      await report(stage, 58.01, seen)
+      // It goes back to its line.
+      await stage.gate(job!, 58.05)
+      const started = await startOf(stage, 58.1, 75)
+      expect(started).toBeGreaterThanOrEqual(WINDOW + 57)
+      // What counted was held to a window from the step back on.
+      expect(started).toBeLessThanOrEqual(WINDOW + 58 + 2 * LOST)
+    },
+  )
+
   it('and back by a day, holds the line up for one window at most', async () => {
     const { stage } = await usedUp()
     const by = DAY / SECOND

@@ -15,7 +15,7 @@ local meta = read_meta()
 note_activity(meta, now)
 if ARGV[2] == 'loss' then note_loss(meta, now, ANY_COST)
 else
-  if by > 0 then forward.note(meta, now, by, ARGV[4]) end
+  forward.note(meta, now, by, ARGV[4])
   if ARGV[2] == 'step' then note_step(meta, now, by, ARGV[4])
   else
     note_jump(meta, now)

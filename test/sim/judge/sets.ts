@@ -31,7 +31,7 @@ export function judgeSets(
   history: readonly HistoryEvent[],
   settleBefore: (at: number) => number,
 ): Breach[] {
-  const { plan, struck, asked } = known
+  const { plan, asked } = known
   if (!history.some((event) => event.type === 'limit' && hasParts(event.limit))) return []
   const granted = USABLE + 4 * travelOf(plan) * 1_000
   const lag = granted + longestAnswer(asked)
@@ -44,28 +44,8 @@ export function judgeSets(
   const found = breaches
     .filter(({ law }) => law === 'L10' || law === 'L11')
     .map((breach) => ({ ...breach, at: breach.at - aheadOf(plan) }))
-    .filter((breach) => !isAfterLeap(breach, struck, history))
   return found.filter(
     ({ id, at }, index) => found.findIndex((same) => same.id === id && same.at === at) === index,
-  )
-}
-
-/**
- * A quota that rolls does not know yet that its clock was set forward: what had started before counts as long ago. To be taken away
- * when it does.
- */
-function isAfterLeap(
-  { law, key, at }: Breach,
-  struck: readonly Struck[],
-  history: readonly HistoryEvent[],
-): boolean {
-  if (law !== 'L10') return false
-  const windows = history.flatMap((event) =>
-    event.type === 'limit' && event.key === key ? event.limit.quotas.map(({ window }) => window) : [],
-  )
-  const longest = Math.max(0, ...windows.filter(isRolling).map(({ length }) => length))
-  return struck.some(
-    ({ fault, from }) => fault.kind === 'step' && fault.by > 0 && from <= at && at <= from + longest,
   )
 }
 

@@ -46,6 +46,7 @@ local function note_activity(meta, now, grace)
     redis.call('HSET', K.meta, 'lifted', meta.lifted)
     if gap < 0 then
       note_set_back(-gap)
+      forward.set_back(meta, now, -gap)
       begin_rewind(meta)
       -- What was noted before counts as noted now: in the future it would mean nothing, until that time comes again.
       meta.lostAt, meta.quarantine = math.min(meta.lostAt, now), math.min(meta.quarantine, now)
