@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { checkHistory } from '../../src/testing.ts'
+import { causesIn } from '../support/campaign/causes.ts'
 import { HistoryFile, type HistoryRecord, readRecords } from '../support/campaign/history-file.ts'
 import { hostNow } from '../support/campaign/host-time.ts'
 import { mergeHistories, runningIn, withoutEnd } from '../support/campaign/merge-histories.ts'
@@ -312,4 +313,11 @@ test('a job whose process died in its handler has its place for as long as its l
   expect(leasesOf()).toEqual([1_020_000])
   expect(leasesOf({ kind: 'settled', at: 15_000, id: 'x', attempt: 1 })).toEqual([undefined])
   expect(leasesOf({ kind: 'lease-lost', at: 15_000, id: 'x' })).toEqual([undefined])
+})
+
+test('a settlement is caused by its start, as the end is that comes later', () => {
+  const settle = { type: 'settle', at: 16, id: 'x', key: 'a', amounts: { tokens: 2 }, fence: 7 } as const
+  const file = [host(start(15, 'x')), store(settle), store(end(18, 'x'))]
+  const causes = causesIn(file)
+  expect(file.map((record) => causes.get(record))).toEqual([undefined, start(15, 'x').at, start(15, 'x').at])
 })

@@ -2,7 +2,7 @@ import type { HistoryRecord } from './history-file.ts'
 
 /**
  * What came before each thing that the store decided, by the host's clock and the record of one process: the question that it
- * answered, or the start of the handler that it ended.
+ * answered, or the start of the handler that it ended or settled.
  */
 export function causesIn(file: readonly HistoryRecord[]): Map<HistoryRecord, number> {
   /** A question without an answer may have been carried out: the first that is open counts. */
@@ -19,7 +19,8 @@ export function causesIn(file: readonly HistoryRecord[]): Map<HistoryRecord, num
     const cause = name === undefined ? undefined : open.get(name)
     if (name === undefined || cause === undefined) continue
     causes.set(record, cause)
-    open.delete(name)
+    // A start is settled before it ends.
+    if (event.type !== 'settle') open.delete(name)
   }
   return causes
 }
@@ -28,7 +29,7 @@ function causeOf({ event, found }: HistoryRecord & { kind: 'event' }): string | 
   // One that asked later says nothing of what others did before.
   if (found === true) return undefined
   if (event.type === 'answer') return `admit ${event.id}`
-  if (event.type === 'return') return `start ${event.id}`
+  if (event.type === 'return' || event.type === 'settle') return `start ${event.id}`
   if (event.type !== 'end' || event.outcome === 'expired') return undefined
   return event.outcome === 'cancelled' ? `cancel ${event.id}` : `start ${event.id}`
 }
