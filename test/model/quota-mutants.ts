@@ -36,7 +36,11 @@ export const QUOTA_MUTANTS = {
     what: 'a start counts at its slot and not when it began',
     law: 'L10 quota',
     setup: { jobs: ONE, retries: 1, ...ONE_IN_THREE, durations: { ...SMALL, farthest: 2 }, ...stopped },
-    patch: { script: 'start', from: 'usage.move_to(bucket, usage.counted_at(bucket, at))\n  redis', to: 'redis' },
+    patch: {
+      script: 'start',
+      from: 'usage.move_to(bucket, usage.counted_at(bucket, at))\n  redis',
+      to: 'redis',
+    },
   },
   'lost-attempt-is-refunded': {
     what: 'an attempt whose worker is lost gets its charge back',
