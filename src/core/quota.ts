@@ -10,7 +10,7 @@
  */
 
 import { type CalendarWindow, endOfPeriod, startOfPeriod } from './calendar.ts'
-import { SECOND } from './duration.ts'
+import { MILLISECOND, SECOND } from './duration.ts'
 
 export interface Quota {
   /** Units that may start in one window; a whole number above 0. */
@@ -41,8 +41,11 @@ export interface QuotaUse {
 
 /** The parts of a rolling window. */
 const SUB_WINDOWS = 60
-/** By how much the clock of the other side may differ at the boundary of a period. */
-const BOUNDARY = SECOND
+/**
+ * A start so close to the boundary of a period counts in both: the clock of the other side may differ by a second. When a worker
+ * started a job is known on Redis to half a millisecond; that the start counts there as later must not take it out of the second.
+ */
+export const BOUNDARY = SECOND + MILLISECOND
 const LENGTHS = { hour: 3_600 * SECOND, day: 86_400 * SECOND, week: 604_800 * SECOND } as const
 /** A slot may be reserved so far ahead; an entry that is later is from before the clock was set back. */
 const FARTHEST_AHEAD = 250_000

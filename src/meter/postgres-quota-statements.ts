@@ -1,3 +1,4 @@
+import { BOUNDARY } from '../core/quota.ts'
 import { COLUMNS, clock, expiry, filledLevel, packed } from './postgres-statements.ts'
 
 /** The statements for limits with quotas, on a table with the columns of quotas. */
@@ -14,7 +15,6 @@ export interface QuotaStatements {
 
 /** As in core/quota.ts; the constants there are its own. */
 const SUB_WINDOWS = 60
-const BOUNDARY = 1_000_000
 const FARTHEST_AHEAD = 250_000
 
 const QUOTA_COLUMNS = `${COLUMNS}, quota_windows, quota_uses`

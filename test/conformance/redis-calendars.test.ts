@@ -136,3 +136,15 @@ test('a line without a calendar has no time zones, and no process asks for them'
   await stage.backend.follow()
   expect(await stage.redis.exists(zones())).toBe(0)
 })
+
+test('of a new period no slot is so near the second for which a start counts in both that a clock a little ahead is inside', async () => {
+  const midnight = seconds('2023-11-16T23:00Z')
+  stage = await RedisStage.open(LIMIT, { openedAt: at(midnight - 60) })
+  await stage.lineUp('abc', midnight - 60)
+  for (const then of [midnight - 60, midnight - 59]) await startNext(then)
+  const [job] = await stage.hand(midnight + 0.9, 200)
+  const granted = await stage.gate(job!, midnight + 0.95)
+  // A worker knows the clock of Redis to half a millisecond.
+  expect(granted).toMatchObject({ kind: 'granted' })
+  expect((granted as { startAt: number }).startAt - at(midnight)).toBeGreaterThanOrEqual(1_000_500)
+})

@@ -1,6 +1,6 @@
 import { periodAround } from '../../../src/core/calendar.ts'
 import { hasParts, type Limit } from '../../../src/core/limit.ts'
-import { isRolling, type Quota } from '../../../src/core/quota.ts'
+import { BOUNDARY, isRolling, type Quota } from '../../../src/core/quota.ts'
 import type { Costs } from '../../../src/core/usage.ts'
 import type { HistoryEvent } from '../../../src/testing.ts'
 import { isTurnId } from '../../support/turn-id.ts'
@@ -12,8 +12,6 @@ const PART = 1 / 60
 const COUNTED = 100_000
 /** Starts that count no more are forgotten when there are so many. */
 const MANY = 100
-/** A start so close to the boundary of a period counts in both; microseconds. */
-const BOUNDARY = 1_000_000
 
 /** A job or a turn as quotas see it. */
 export interface Counting {

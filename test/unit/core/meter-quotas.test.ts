@@ -11,6 +11,7 @@ import {
   quotasForgottenAt,
   refusalOf,
 } from '../../../src/core/meter-quotas.ts'
+import { BOUNDARY } from '../../../src/core/quota.ts'
 import { nameOfQuota } from '../../../src/core/quota-input.ts'
 import { chargesOf } from '../../../src/core/usage.ts'
 
@@ -141,17 +142,17 @@ describe('quotas of a calendar', () => {
     const bucket = new Bucket()
     for (let n = 0; n < 3; n++) expect(bucket.fill(DAILY, MIDNIGHT - HOUR)).toBe(true)
     expect(bucket.fill(DAILY, MIDNIGHT - HOUR)).toEqual({
-      retryAfterMs: 3_601_000,
+      retryAfterMs: 3_601_001,
       quota: '3 per day in America/New_York',
     })
-    expect(bucket.fill(DAILY, MIDNIGHT + SECOND)).toBe(true)
-    expect(quotasForgottenAt(bucket.state)).toBe(MIDNIGHT + DAY + SECOND)
+    expect(bucket.fill(DAILY, MIDNIGHT + BOUNDARY)).toBe(true)
+    expect(quotasForgottenAt(bucket.state)).toBe(MIDNIGHT + DAY + BOUNDARY)
   })
 
   test('count a fill within a second of midnight in both days', () => {
     const bucket = new Bucket()
     for (let n = 0; n < 3; n++) expect(bucket.fill(DAILY, MIDNIGHT - SECOND / 2)).toBe(true)
-    expect(bucket.fill(DAILY, MIDNIGHT + SECOND)).toMatchObject({ retryAfterMs: 86_400_000 })
+    expect(bucket.fill(DAILY, MIDNIGHT + BOUNDARY)).toMatchObject({ retryAfterMs: 86_400_000 })
   })
 })
 

@@ -3,6 +3,7 @@ import { createBucket, freeze, reserve } from '../../../src/core/bucket.ts'
 import { MINUTE, SECOND } from '../../../src/core/duration.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
 import type { Retries } from '../../../src/core/projection.ts'
+import { BOUNDARY } from '../../../src/core/quota.ts'
 import {
   type CountedJob,
   changeUsage,
@@ -60,7 +61,7 @@ describe('what a start is charged', () => {
     const midnight = Date.parse('2026-01-02') * 1_000
     charge(both, usage, [0, 1], midnight - 90 * MINUTE)
     charge(both, usage, [2, 0], midnight + 5 * SECOND)
-    expect(roomAt(both, usage, [1, 1], midnight - 60 * MINUTE)).toBe(midnight + 24 * 60 * MINUTE + SECOND)
+    expect(roomAt(both, usage, [1, 1], midnight - 60 * MINUTE)).toBe(midnight + 24 * 60 * MINUTE + BOUNDARY)
   })
 })
 

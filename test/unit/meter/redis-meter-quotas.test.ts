@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { HOUR, MILLISECOND, SECOND } from '../../../src/core/duration.ts'
 import { BackendUnavailableError, ForeignValueError } from '../../../src/core/errors.ts'
 import { parseCountedLimit } from '../../../src/core/limit.ts'
+import { BOUNDARY } from '../../../src/core/quota.ts'
 import type { QuotaFillRequest } from '../../../src/meter/meter-store.ts'
 import { RedisMeterQuotas } from '../../../src/meter/redis-meter-quotas.ts'
 import { packCounts, unpackCounts } from '../../../src/meter/stored-counts.ts'
@@ -58,7 +59,7 @@ test('what was counted for other windows is carried over by the caller', async (
   const { quotas, asked } = answering(AGAIN(before), DONE)
   await quotas.fill(REQUEST)
   expect(asked[1]![7]).toEqual(before)
-  expect(unpackCounts(asked[1]![8] as Buffer)?.uses).toEqual([{ ends: [NOON + SECOND], used: [5] }])
+  expect(unpackCounts(asked[1]![8] as Buffer)?.uses).toEqual([{ ends: [NOON + BOUNDARY], used: [5] }])
 })
 
 test('a limit that changes in several processes again and again is an error in the end', async () => {

@@ -4,7 +4,7 @@
 local quota = {}
 do
   local SUB_WINDOWS = 60
-  local BOUNDARY = 1000000
+  local BOUNDARY = 1001000
   -- As FARTHEST_SLOT.
   local FARTHEST_AHEAD = 250000
 
