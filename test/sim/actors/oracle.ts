@@ -28,7 +28,7 @@ export class Oracle {
   readonly #scene: Scene
   /** Looks and waits until the oracle begins. */
   readonly #fate: SimProcess
-  readonly #lookups: Promise<void>[] = []
+  readonly #lookups: Promise<unknown>[] = []
   #own: { readonly process: SimProcess; readonly shaper: Promise<Shaper<Payload>> } | undefined
 
   constructor(scene: Scene, fate: SimProcess) {
@@ -112,15 +112,19 @@ export class Oracle {
     const open = new Set(ids)
     for (const { event } of own) if (event.type === 'end') open.delete(event.id)
     if (open.size === 0) return
-    this.#fate.at(this.#scene.world.present + ARRIVAL * 1_000, 0, () => {
-      for (const id of open) this.#lookups.push(this.#lookUp(id))
-    })
+    this.#lookUpLater([...open], ARRIVAL)
   }
 
   /** A turn ended elsewhere, and no process wrote down that it was admitted. */
   searchTurn(id: string): void {
-    if (!this.#scene.record.isAnswered(id))
-      this.#fate.at(this.#scene.world.present, 0, () => void this.#lookups.push(this.#lookUp(id)))
+    if (!this.#scene.record.isAnswered(id)) this.#lookUpLater([id], 0)
+  }
+
+  /** It counts as under way from now on, so that the oracle does not close before. */
+  #lookUpLater(ids: readonly string[], ms: number): void {
+    const at = this.#scene.world.present + ms * 1_000
+    const lookUp = () => Promise.all(ids.map((id) => this.#lookUp(id)))
+    this.#lookups.push(new Promise((resolve) => this.#fate.at(at, 0, () => resolve(lookUp()))))
   }
 
   /** Completes the record by what the store knows. */

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Oracle } from '../actors/oracle.ts'
 import type { Scene } from '../actors/scene.ts'
-import { intervalOf } from '../plan/plan.ts'
-import { leftInStore } from './inspect.ts'
+import { intervalOf, type Plan } from '../plan/plan.ts'
+import { LOOKS, leftInStore } from './inspect.ts'
 import type { Failure } from './judge.ts'
 
 /** How long the store may take to forget what has ended, beside the intervals of its buckets; milliseconds. */
@@ -20,7 +20,7 @@ export async function becomesEmpty(scene: Scene, oracle: Oracle): Promise<Failur
   const longest = Math.max(
     ...plan.keys.map((key) => intervalOf(key) * Math.max(1, ...plan.jobs.map(({ cost }) => cost))),
   )
-  const patience = plan.keepFinished > 0 ? DELIVERED : longest + FORGETS
+  const patience = (plan.keepFinished > 0 ? DELIVERED : longest + FORGETS) + keptLonger(plan)
   const until = world.present + patience * 1_000
   const left = () => {
     const { jobs, deliveries } = leftInStore(scene)
@@ -40,4 +40,10 @@ export async function becomesEmpty(scene: Scene, oracle: Oracle): Promise<Failur
     }
     oracle.process.at(world.present, 0, () => void look())
   })
+}
+
+/** Redis keeps the locks and marks of BullMQ longer by as much as its clock was set back; what is longer still, `leftInStore` knows. */
+function keptLonger({ faults }: Plan): number {
+  const setBack = faults.reduce((sum, fault) => sum + (fault.kind === 'step' ? Math.max(0, -fault.by) : 0), 0)
+  return Math.min(LOOKS, setBack)
 }

@@ -37,7 +37,7 @@ const OF_DELIVERIES = /^\{vr:sim:\d+\}:rope:/
 /** What BullMQ lets lie until it looks for stalled deliveries. */
 const STALLED = /^(\{vr:sim:\d+\}:rope:)(?:active|.*_e\d+)$/
 /** BullMQ looks every five seconds; milliseconds. */
-const LOOKS = 60_000
+export const LOOKS = 60_000
 
 /** What the store still holds of buckets and jobs (L7), and of deliveries. */
 export function leftInStore(scene: Scene): { readonly jobs: string[]; readonly deliveries: string[] } {
