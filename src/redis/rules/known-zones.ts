@@ -34,11 +34,11 @@ export class KnownZones {
     }
     if (!this.#hasZones) return
     const isDue = now - this.#writtenAt >= PERIOD
-    for (const [shard, tag] of this.#store.tags.entries()) {
-      const wanted = await this.#store.field(shardKey(tag, 'meta'), 'zone')
+    await this.#store.everywhere(async (shard) => {
+      const wanted = await this.#store.field(shardKey(this.#store.tags[shard]!, 'meta'), 'zone')
       const zones = [...(isDue ? this.#zones : []), ...(wanted === undefined ? [] : [wanted])]
       if (zones.length > 0) await this.#store.writeZones(shard, zones)
-    }
+    })
     if (isDue) this.#writtenAt = now
   }
 }

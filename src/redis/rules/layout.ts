@@ -30,12 +30,17 @@ export class Layout {
   async agree(now?: number): Promise<void> {
     const first = await this.#ask(this.#store, 0, '', now)
     const wider = first > this.shards ? this.#storeOf(first) : this.#store
-    const others = wider.tags.slice(1).map((_, index) => this.#ask(wider, index + 1, '', now))
-    const found = [first, ...(await Promise.all(others))]
-    // In order, from the first shard on: of two processes that start at the same time, one is refused there.
-    for (const [shard, shards] of found.entries()) {
-      if (shards !== this.shards) await this.#ask(wider, shard, shards, now)
+    const found = [first]
+    await wider.everywhere(async (shard) => {
+      found[shard] ??= await this.#ask(wider, shard, '', now)
+    })
+    const agree = async (shard: number) => {
+      if (found[shard] !== this.shards) await this.#ask(wider, shard, found[shard]!, now)
+      found[shard] = this.shards
     }
+    // In the first shard before the others: of two processes that start at the same time, one is refused there.
+    await agree(0)
+    await wider.everywhere(agree)
   }
 
   /**

@@ -141,9 +141,15 @@ export class RedisRules {
    */
   async follow(first: string | undefined, now = monotonicNow()): Promise<OldRuleBookError[]> {
     await this.#compare(0, parseMark(first))
-    for (let shard = 1; shard < this.#store.tags.length; shard++) {
-      await this.#compare(shard, await this.#marks.read(shard))
-    }
+    let comparing = Promise.resolve()
+    await this.#store.everywhere(async (shard) => {
+      if (shard === 0) return
+      const mark = await this.#marks.read(shard)
+      // One after the other: those that differ need the same newer book, which the first of them fetches.
+      const before = comparing.catch(() => undefined)
+      comparing = before.then(() => this.#compare(shard, mark))
+      await comparing
+    })
     const stored = this.#stored
     if (stored === undefined) return []
     return this.#own.replaced(stored, now).map((layer) => replacedError(stored, layer))
@@ -235,8 +241,10 @@ export class RedisRules {
       if (at === undefined) continue
       // Another process may have changed it meanwhile, and this process may already have the newer book.
       if (book.version > this.version) this.#adopt(book, text, after)
-      for (let shard = 1; shard < this.#store.tags.length; shard++) await this.#write(shard, text, now)
-      for (let shard = 0; shard < this.#store.tags.length; shard++) await this.#retime(shard, now)
+      await this.#store.everywhere(async (shard) => {
+        if (shard > 0) await this.#write(shard, text, now)
+        await this.#retime(shard, now)
+      })
       return { ...written, at }
     }
     throw unsettled()

@@ -22,9 +22,9 @@ export class ShardMarks {
 
   /** Reads those of shards that are not known yet, with retries. */
   async learn(): Promise<void> {
-    for (let shard = 0; shard < this.#store.tags.length; shard++) {
+    await this.#store.everywhere(async (shard) => {
       this.#marks[shard] ??= await this.read(shard, { isPatient: true })
-    }
+    })
   }
 
   /** Reads one as it is in Redis, and keeps nothing. */

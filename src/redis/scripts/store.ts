@@ -10,6 +10,8 @@ import { defineScript, type Script } from './script.ts'
 import { ScriptCalls } from './script-calls.ts'
 import { ZONES_PER_CALL, zonesScript, zoneTable } from './zone-tables.ts'
 
+/** So many shards are asked at a time: what each of them sends, such as a rule book, is held until it has answered. */
+const TOGETHER = 32
 /** A request that reaches Redis later than this is refused: its caller already has the error that Redis is unavailable. */
 const NOT_AFTER = 2 * SECOND
 const PAUSE_MS = 30
@@ -102,6 +104,22 @@ export class Store {
     }
     if (failed !== undefined) throw failed.reason
     return undefined
+  }
+
+  /**
+   * Does the same in all shards, in many of them at a time. Where one of them is away, it is done in the others all the same.
+   *
+   * @throws (rejects) in the end, what the first that failed failed with
+   */
+  async everywhere(act: (shard: number) => Promise<void>): Promise<void> {
+    let failed: PromiseRejectedResult | undefined
+    for (let from = 0; from < this.shards; from += TOGETHER) {
+      const some = [...this.tags.keys()].slice(from, from + TOGETHER)
+      for (const done of await Promise.allSettled(some.map(act))) {
+        if (done.status === 'rejected') failed ??= done
+      }
+    }
+    if (failed !== undefined) throw failed.reason
   }
 
   async text(key: string): Promise<string | undefined> {

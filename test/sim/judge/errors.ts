@@ -10,7 +10,9 @@ const UNAVAILABLE_WITHIN = 2_300_000
 /** The same, at the least; timers are a little early. */
 const UNAVAILABLE_AFTER = 1_890_000
 /** To connect and to open, a shaper goes there and back so often, the question that waits for it included. */
-const OPENING = 21
+const OPENING = 18
+/** A script that Redis has not is called twice; and the first shard is asked before the others. */
+const [WITHOUT_SCRIPTS, OTHER_SHARDS] = [4, 4]
 /** An end was reported to BullMQ twice: the first report was carried out, and its answer lost. */
 const TWICE = /^Missing (?:key|lock) for job /
 /** Errors that a shaper may report while something is wrong. */
@@ -68,8 +70,9 @@ export function judgeErrors({ plan, world, record, silences, exits }: Errant): F
 }
 
 /** Whether a process may have been opening at that time, and opening takes longer there than calls wait. */
-function opensLate({ network }: Plan, { bornAt }: Opened, at: number): boolean {
-  const opening = OPENING * (usualWay(network.there) + usualWay(network.back))
+function opensLate({ network, shards, hasScripts }: Plan, { bornAt }: Opened, at: number): boolean {
+  const times = OPENING + (hasScripts === true ? 0 : WITHOUT_SCRIPTS) + (shards > 1 ? OTHER_SHARDS : 0)
+  const opening = times * (usualWay(network.there) + usualWay(network.back))
   return opening >= UNAVAILABLE_AFTER && at <= bornAt + opening
 }
 
