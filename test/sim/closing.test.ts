@@ -10,3 +10,11 @@ test('a worker leaves nothing behind when it closes soon after Redis refused a l
   const { failures } = await runPlan(plan, openStore)
   expect(failures).toEqual([])
 })
+
+test('a worker that closes while Redis refuses writes is known to be unheard, although another has taken its part', async () => {
+  const plan = drawPlan(30_004_201)
+  expect(plan.faults).toContainEqual(expect.objectContaining({ kind: 'refusal', says: 'READONLY' }))
+  expect(plan.faults).toContainEqual(expect.objectContaining({ kind: 'close', part: 'worker-1' }))
+  const { failures } = await runPlan(plan, openStore)
+  expect(failures).toEqual([])
+})

@@ -202,7 +202,9 @@ function plantInServer(
   const { server, record } = scene
   const now = () => scene.world.present
   const all = (length: number) => {
-    for (const process of scene.cast.values()) {
+    // Also of those that are closing, and play no part any more.
+    for (const process of scene.shapers.keys()) {
+      if (!process.isAlive) continue
       const from = now()
       scene.silences.push({
         process: process.name,

@@ -52,11 +52,12 @@ export function judge(
   const lagBefore = (at: number) => lagOf(scene, at)
   const known = { plan, silences, struck: scene.struck, lives: livesOf(scene), unsure: scene.unsure }
   const breaches = judgeAroundLosses(history, scene.struck, lagBefore, rest === undefined).filter(
-    (breach) => breach.law !== 'L10' && breach.law !== 'L11' && !isOfNewcomer(breach, known, record.seen),
+    ({ law }) => law !== 'L10' && law !== 'L11',
   )
   const sets = judgeSets({ plan, struck: scene.struck, asked: record.asked }, history, lagBefore)
+  const broken = [...breaches, ...sets].filter((breach) => !isOfNewcomer(breach, known, record.seen))
   const failures: Failure[] = [
-    ...[...breaches, ...judgeStandstill(scene, history), ...sets].map(({ law, at, message }) => ({
+    ...[...broken, ...judgeStandstill(scene, history)].map(({ law, at, message }) => ({
       law,
       at,
       message,

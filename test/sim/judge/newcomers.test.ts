@@ -7,7 +7,12 @@ import { isOfNewcomer } from './newcomers.ts'
 import { SECOND } from './planted.ts'
 
 const NO_WAY = { least: 0, jitter: 0, spikes: 0, spike: 0 }
-const plan = { network: { there: NO_WAY, back: NO_WAY, splits: 0 }, faults: [] } as unknown as Plan
+const plan = {
+  network: { there: NO_WAY, back: NO_WAY, splits: 0 },
+  faults: [],
+  keys: [{ key: 'k', quotas: [{ amount: 5, window: 4_000 }] }],
+  actions: [],
+} as unknown as Plan
 const step = (at: number, by: number): Struck => {
   return {
     fault: { kind: 'step', at: at * 1_000, by, until: at * 1_000 },
@@ -44,4 +49,16 @@ test('no other breach is excused by a step of the clock', () => {
   const frozen = { ...early(2.1), message: 'started while the key was frozen' }
   expect(isOfNewcomer({ ...early(2.1), law: 'L4' }, { plan, lives, struck }, seen)).toBe(false)
   expect(isOfNewcomer(frozen, { plan, lives, struck }, seen)).toBe(false)
+})
+
+test('a start beyond a quota is excused like one too early, and for a window where no older process is left that could tell', () => {
+  const over = (at: number): Breach => ({ ...early(at), law: 'L10' })
+  const others = [{ name: 'worker-1', from: 0, until: 2.02 * SECOND }, lives[1]!]
+  const isExcused = (at: number, lived: typeof lives) =>
+    isOfNewcomer(over(at), { plan, lives: lived, struck: [step(2.01, 5_000)] }, [start('worker-2', at)])
+  expect([2.1, 3.7].map((at) => isExcused(at, lives))).toEqual([true, false])
+  expect([2.1, 3.7, 6.1].map((at) => isExcused(at, others))).toEqual([true, true, false])
+  // A producer has no clock of Redis.
+  const producer = { name: 'producer-1', from: 0, until: Number.POSITIVE_INFINITY }
+  expect(isExcused(3.7, [...others, producer])).toBe(true)
 })
