@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { BackendUnavailableError } from '../../src/core/errors.ts'
 import { Store } from '../../src/redis/scripts/store.ts'
+import { cancelVerb } from '../../src/redis/verbs/cancel.ts'
 import { claimVerb } from '../../src/redis/verbs/claim.ts'
 import { expireVerb } from '../../src/redis/verbs/expire.ts'
 import { recoverVerb } from '../../src/redis/verbs/recover.ts'
@@ -102,11 +103,28 @@ test('a job that expires at the gate is reported again to the worker that got no
   const stage = await RedisStage.open('9, 1/s')
   await stage.lineUp('x', 0, { deadline: at(1) })
   const [x] = await stage.hand(0)
-  const expired = { kind: 'expired', job: { id: 'x', key: 'a', cost: 1, attempt: 0, at: expect.any(Number) } }
+  const expired = { kind: 'expired', job: { id: 'x', key: 'a', cost: 1, attempt: 0, at: at(2) } }
   expect(await stage.gate(x!, 2)).toEqual(expired)
   expect(await stage.gate(x!, 3, { worker: 'w2' })).toEqual({ kind: 'stale' })
   expect(await stage.gate(x!, 4)).toEqual(expired)
   // By then it was delivered again by mistake.
   expect(await stage.gate(x!, 13)).toEqual({ kind: 'stale' })
   await stage.balances()
+})
+
+/** Sends each request once more, a second later, and answers only then. */
+class RepeatingStore extends Store {
+  override async run<Reply>(...call: Parameters<typeof Store.prototype.run<Reply>>): Promise<Reply> {
+    const [script, shard, [now, ...values]] = call
+    await super.run(...call)
+    return super.run(script, shard, [Number(now) + 1e6, ...values])
+  }
+}
+
+test('a job that is cancelled is reported as of then, although that answer was lost', async () => {
+  const connection = connect(redisAddress())
+  const stage = await RedisStage.open('9, 1/s', { connection })
+  await stage.lineUp('xy', 0)
+  const cancel = cancelVerb(new RepeatingStore(connection, stage.backend.store.tags, 'test'), KEEP)
+  expect(await cancel('y', at(2))).toMatchObject({ id: 'y', at: at(2) })
 })

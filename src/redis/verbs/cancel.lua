@@ -19,7 +19,10 @@ if now < meta.heardAt then note_activity(meta, now) end
 local state = read_state(name)
 local answer = { 'ok', text(now), job.key, text(job.cost), text(state.attempt) }
 -- The same request again, after its answer was lost.
-if state.state == 'cancelled' and state.worker == ARGV[3] then return answer end
+if state.state == 'cancelled' and state.worker == ARGV[3] then
+  answer[2] = text(state.endedAt)
+  return answer
+end
 local is_granted = state.state == 'granted' and is_turn(id) and ARGV[6] == '1'
 if not WAITS[state.state] and not is_granted then return { 'none' } end
 if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end

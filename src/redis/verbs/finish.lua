@@ -5,8 +5,8 @@
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many ended jobs to keep, number of reports, then for each: id, epoch, started at | '', outcome (completed |
 --          failed | retry | freeze | back), its text (result as JSON | error | worker) | '', has text ('1' | '0'), delay | ''
--- Answers  { now, '0' | '1' | ready at, ... }: '0' where the job is not the caller's any more; up to the first whose bucket
---          is incomplete, or until MOST_SENT_BACK jobs were sent back
+-- Answers  { now, '0' | '1' | ready at | - ended at, ... }: '0' where the job is not the caller's any more, and when it ended where the
+--          same report came before; up to the first whose bucket is incomplete, or until MOST_SENT_BACK jobs were sent back
 
 local now = read_now(ARGV[1])
 local keep, reports = read_keep(2), count(3, 7)
@@ -24,7 +24,7 @@ note_activity(meta, now)
 
 -- The same report again: the first answer was lost.
 local function answered(state, outcome)
-  if state.state == outcome then return '1' end
+  if state.state == outcome then return text(-state.endedAt) end
   if state.state ~= 'retrying' then return '0' end
   if outcome == 'retry' and state.kind == 'retry' then return text(state.readyAt) end
   if outcome == 'freeze' and state.kind == 'back' and state.worker == 'frozen' then return text(now) end

@@ -4,7 +4,10 @@ import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
 import type { HandedJob } from './handed-job.ts'
 
-/** The script answers a job whose lease was lost with '0', one that waits again with its time, and any other with '1'. */
+/**
+ * The script answers a job whose lease was lost with 0, one that waits again with its time, one that had ended already with that
+ * time below zero, and any other with 1.
+ */
 const reply = list(row({ at: number, answers: rest(number) }))
 const script = defineScript('finish', import.meta.url, reply)
 
@@ -29,6 +32,7 @@ export type FinishOutcome =
 /** `isMine` false: the lease was lost and nothing was changed. */
 export interface FinishAnswer {
   readonly isMine: boolean
+  /** When it was carried out, where a report is answered again; but of one that froze its bucket, the time of this answer. */
   readonly at: number
   /** When a job that waits again may depart. */
   readonly readyAt?: number
@@ -45,9 +49,12 @@ export function finishVerb(store: Store, keep: string) {
     ])
     const call = [now ?? '', keep, reports.length, ...values]
     const { at, answers } = await store.run(script, shard, call)
-    return answers.map((answer) =>
-      answer > 1 ? { isMine: true, at, readyAt: answer } : { isMine: answer === 1, at },
-    )
+    return answers.map((answer, index) => {
+      if (answer < 0) return { isMine: true, at: -answer }
+      if (answer <= 1) return { isMine: answer === 1, at }
+      const { outcome } = reports[index]!
+      return { isMine: true, at: outcome.kind === 'retry' ? answer - outcome.delay : at, readyAt: answer }
+    })
   }
   return async (shard: number, reports: readonly FinishReport[], now?: number): Promise<FinishAnswer[]> => {
     const answers: FinishAnswer[] = await finish(shard, reports, now)

@@ -10,7 +10,7 @@
 --          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence,
 --            traceparent | '', pattern, start before, how far it keeps this one away, crashes,
 --            the slot that it would have had in time, except when a missed slot is moved, end of the bucket's freeze | 0; of a turn, if its limit has parts: whether it holds a place ('1' | '0') }
---          | { 'data', their size: they are fetched before a slot is reserved } | { 'wait', until } | { 'returned' } | { 'expired', key, cost, attempt } | { 'stale' } | { 'foreign' }
+--          | { 'data', their size: they are fetched before a slot is reserved } | { 'wait', until } | { 'returned' } | { 'expired', at, key, cost, attempt } | { 'stale' } | { 'foreign' }
 
 local now = read_now(ARGV[1])
 local keep, requests = read_keep(2), count(4, 7)
@@ -48,7 +48,7 @@ local function answer(at)
   -- The job expired when this worker asked before, and that answer was lost.
   local is_replay = job and state.state == 'expired' and state.epoch == epoch and state.worker == worker
   if is_replay and now < state.endedAt + REPLAY_WINDOW then
-    return { 'expired', job.key, text(job.cost), text(state.attempt) }
+    return { 'expired', text(state.endedAt), job.key, text(job.cost), text(state.attempt) }
   end
   if not bucket or not job then return { 'stale' } end
   local is_mine = state.state == 'handed' or (state.state == 'granted' and state.worker == worker)
@@ -86,7 +86,7 @@ local function answer(at)
       if not is_first then state.attempt = state.attempt - 1 end
       state.worker = worker
       end_waiting(bucket, meta, job, state, 'expired', now)
-      return { 'expired', job.key, text(job.cost), text(state.attempt) }
+      return { 'expired', text(now), job.key, text(job.cost), text(state.attempt) }
     end
     if is_first then
       state.attempt = state.attempt + 1

@@ -32,7 +32,7 @@ const answerReply = oneOf({
   data: { bytes: number },
   wait: { until: number },
   returned: {},
-  expired: { key: text, cost: number, attempt: number },
+  expired: { at: number, key: text, cost: number, attempt: number },
   stale: {},
   foreign: {},
 })
@@ -105,11 +105,11 @@ export function gateVerb(store: Store, rules: Pick<RedisRules, 'nameOf' | 'noteV
     const call = [now ?? '', keep, known, requests.length, ...values]
     const { at, book, answers } = await store.run(script, shard, call)
     rules.noteVersion(shard, book, book)
-    return { now: at, answers: answers.map((answer, index) => gateAnswer(requests[index]!.id, answer, at)) }
+    return { now: at, answers: answers.map((answer, index) => gateAnswer(requests[index]!.id, answer)) }
   }
 }
 
-function gateAnswer(name: string, answer: Answer<typeof answerReply>, at: number): GateAnswer {
+function gateAnswer(name: string, answer: Answer<typeof answerReply>): GateAnswer {
   const id = idOfName(name)
   if (answer.kind === 'granted') {
     const { slot, due, startAt, latest, tolerance, pattern, lastStart, spacing, settings } = answer
@@ -133,6 +133,6 @@ function gateAnswer(name: string, answer: Answer<typeof answerReply>, at: number
     }
   }
   if (answer.kind !== 'expired') return answer
-  const { key, cost, attempt } = answer
+  const { at, key, cost, attempt } = answer
   return { kind: 'expired', job: { id, key, cost, attempt, at } }
 }
