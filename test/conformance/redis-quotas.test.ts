@@ -187,6 +187,21 @@ describe('settling', () => {
     await balances(stage)
   })
 
+  test('takes back what counts at the time of the start by a clock that is ahead', async () => {
+    const stage = await RedisStage.open(RULE)
+    await stage.lineUp('ab', 9)
+    const [a] = await stage.hand(9)
+    const granted = await stage.gate(a!, 9)
+    if (granted.kind !== 'granted') throw new Error('not granted')
+    // Just before it another part of the window began, and the clock of Redis shows the one before.
+    const startedAt = at(10 + 0.0001)
+    expect(await stage.backend.verbs.start(0, [{ ...a!, startedAt }], at(10 - 0.0005))).toEqual([true])
+    const settled = { id: 'a', key: 'a', fence: granted.job.fence, ...amounts(0) }
+    expect(await stage.backend.verbs.settle(settled, at(10 - 0.0004))).toBe(true)
+    expect((await stage.inspect('a', 10.1))?.quotas).toMatchObject([{ used: 0 }])
+    await balances(stage)
+  })
+
   test('counts once for each fence, and not after the end', async () => {
     const { stage, a, settle, fence } = await running()
     expect(await settle(50, 1)).toBe(true)

@@ -105,7 +105,8 @@ function usage.settle(bucket, state, amounts, now, lost_at)
     -- Before the last change, or a loss, it may have been charged less than it would be now: nothing is taken back.
     if more and state.departedAt <= math.max(use.changedAt, state.costs and lost_at or 0) then more = math.max(0, more) end
     if more then
-      quota.charge(part, use[index], more, usage.counted_at(bucket, math.min(state.departedAt, now)))
+      -- A worker whose clock is ahead reports a start that is still to come; one that is later was before the clock was set back.
+      quota.charge(part, use[index], more, usage.counted_at(bucket, math.min(state.departedAt, now + quota.FARTHEST_AHEAD)))
       quota.clamp(part, use[index], now)
       bucket.isUseChanged = true
     end

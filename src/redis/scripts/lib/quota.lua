@@ -6,7 +6,7 @@ do
   local SUB_WINDOWS = 60
   local BOUNDARY = 1001000
   -- As FARTHEST_SLOT.
-  local FARTHEST_AHEAD = 250000
+  quota.FARTHEST_AHEAD = 250000
 
   -- When the entries end in which a start at `at` counts: one, or two near the boundary of a period.
   function quota.ends_at(part, at)
@@ -53,7 +53,7 @@ do
   function quota.clamp(part, use, now)
     local ends, used = use.ends, use.used
     if #ends == 0 then return end
-    local first, second = quota.ends_at(part, now + FARTHEST_AHEAD)
+    local first, second = quota.ends_at(part, now + quota.FARTHEST_AHEAD)
     local last, excess = second or first, 0
     while #ends > 0 and ends[#ends] > last do
       excess = excess + table.remove(used)
@@ -67,7 +67,7 @@ do
     for index, end_ in ipairs(use.ends) do
       if end_ > now then
         local latest = end_ - (before.length or BOUNDARY)
-        local first, last = quota.ends_at(after, math.min(latest, now + FARTHEST_AHEAD))
+        local first, last = quota.ends_at(after, math.min(latest, now + quota.FARTHEST_AHEAD))
         add(carried, first, use.used[index])
         if last then add(carried, last, use.used[index]) end
       end
