@@ -3,7 +3,8 @@ import type { HistoryEvent } from '../../../src/testing.ts'
 import type { Silence } from '../actors/faults.ts'
 import type { Seen } from '../actors/recorder.ts'
 import { excuses } from './excuses.ts'
-import { aPlan, SECOND } from './planted.ts'
+import { lostReturns, withLost } from './lost-returns.ts'
+import { accepted, aPlan, SECOND } from './planted.ts'
 
 const LEASE = 3_000
 
@@ -147,6 +148,26 @@ test('jobs before it that wait for a retry do not take the excuse of the one tha
   const seen = [...line, ...tried('before', 2), ...ran('done', 3, 4), ...tried('behind', 4)]
   const crashes = excuses(plan, [death], seen, new Map(), [cameBack('lost', 8.5)])
   expect(crashes.filter(({ type }) => type === 'crash')).toMatchObject([{ handed: 0 }, { handed: 2 }])
+})
+
+test('a job whose return to its line no process heard of does not take the excuse either', () => {
+  const death = cut(5, 5, { isDeath: true, cause: 'itself' })
+  const again: Seen = {
+    by: 'worker-2',
+    event: { type: 'start', at: 9 * SECOND, id: 'before', key: 'k', cost: 1, attempt: 2 },
+  }
+  const seen = [accepted('before', 0), accepted('lost', 0.1), ...ran('before', 4), again]
+  const settled = [{ at: 4.5 * SECOND, id: 'before', attempt: 1, reason: 'retry' } as const]
+  const lost = lostReturns(
+    seen.map(({ event }) => event),
+    settled,
+  )
+  const handed = (known: readonly Seen[]) =>
+    excuses(plan, [death], known, new Map(), [cameBack('lost', 8.5)]).flatMap((event) =>
+      event.type === 'crash' ? [event.handed] : [],
+    )
+  expect(handed(seen)).toEqual([0, 1])
+  expect(handed(withLost(seen, lost))).toEqual([0, 2])
 })
 
 test('a restart extends the leases, so a short one excuses no worker, also with a short lease', () => {

@@ -11,7 +11,7 @@ import { excuses, travelOf } from './excuses.ts'
 import { judgeFences } from './fences.ts'
 import { judgeLiveness } from './liveness.ts'
 import { doubtfulFrom, judgeAroundLosses } from './losses.ts'
-import { lostReturns } from './lost-returns.ts'
+import { lostReturns, withLost } from './lost-returns.ts'
 import { isOfNewcomer } from './newcomers.ts'
 import { judgeRefusals } from './refusals.ts'
 import { judgeSets, USABLE } from './sets.ts'
@@ -42,10 +42,11 @@ export function judge(
     return { type: 'limit', at: 0, key: key.key, limit: parseLimit(limitOf(key)) }
   })
   const told = withoutRepetition(afterOwnStarts(record.seen))
+  const lost = lostReturns(told, record.settled)
   const events = [
     ...told,
-    ...lostReturns(told, record.settled),
-    ...excuses(plan, silences, record.seen, leaving, record.recovered),
+    ...lost,
+    ...excuses(plan, silences, withLost(record.seen, lost), leaving, record.recovered),
   ]
   const audit = rest === undefined ? [] : [{ type: 'audit', at: rest.at, ...rest.audit } as const]
   const history = [...limits, ...inOrder(events), ...audit]

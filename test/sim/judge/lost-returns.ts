@@ -1,5 +1,5 @@
 import type { HistoryEvent } from '../../../src/testing.ts'
-import type { Recorder } from '../actors/recorder.ts'
+import type { Recorder, Seen } from '../actors/recorder.ts'
 
 /**
  * Jobs that went back into their lines though no process heard of it: a handler failed or froze its bucket, the store
@@ -23,4 +23,9 @@ export function lostReturns(
         : next?.type === 'end' && (next.outcome === 'expired' || next.outcome === 'cancelled')
     return hasReturned ? [{ type: 'return', at, id, reason, readyAt: at }] : []
   })
+}
+
+/** What the store knows beside what processes saw. */
+export function withLost(seen: readonly Seen[], lost: readonly HistoryEvent[]): Seen[] {
+  return [...seen, ...lost.map((event) => ({ by: 'fate', event }))]
 }
