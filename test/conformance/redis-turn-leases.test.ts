@@ -185,6 +185,20 @@ describe('the turn of a caller whose process is silent', () => {
     expect(await stage.jobs.finish(of('~c~1'), COMPLETED, HANDED)).toMatchObject({ isMine: false })
   })
 
+  test('that settles before its start is reported has the lease of one that departed', async () => {
+    const stage = await TurnStage.open('9, 1/s, 9 tokens/minute 5 each, 1 at once')
+    await stage.admit('~c~1', 0)
+    const handed = (await stage.claim(0)).of('~c~1')
+    const granted = await stage.gate(handed, 0)
+    if (granted.kind !== 'granted') throw new Error(`expected a slot, got: ${granted.kind}`)
+    const { fence } = granted.job
+    const asked = { id: '~c~1', key: 'a', fence, startedAt: at(0.1), amounts: { tokens: 2 } }
+    expect(await stage.backend.verbs.settle(asked, at(0.5))).toBe(true)
+    expect(await stage.jobs.start(handed, 0.1)).toBe(true)
+    expect(await stage.recover(0.5 + PLACE - 0.001)).toEqual([])
+    expect(await stage.recover(0.5 + PLACE)).toMatchObject([{ id: '~c~1', lapsed: true }])
+  })
+
   test('keeps its place through a restart of Redis and a silence of all processes', async () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.backend.verbs.pause('a', at(0))

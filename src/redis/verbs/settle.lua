@@ -19,7 +19,7 @@ local cost = ARGV[8] ~= '' and number(ARGV[8])
 local is_costs_text = ARGV[9] == '' or pcall(cjson.decode, ARGV[9])
 if cost and not (fence and is_turn(ARGV[4]) and started_at ~= '' and is_costs_text) then refuse_arguments() end
 if started_at ~= '' then number(started_at) end
-expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'wake')
+expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'wake')
 local replay = redis.call('GET', K.op .. operation)
 if replay then return cmsgpack.unpack(replay) end
 if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
@@ -48,6 +48,8 @@ if may_start then
   if started_at < meta.watchedUntil then note_start(meta, bucket, name, started_at) end
   start(bucket, state, started_at)
   redis.call('ZREM', K.deadlines, name)
+  -- The report of the start, which comes after this, finds a turn that runs, and leaves its lease alone.
+  if is_turn(name) then hold_lease(meta, name, now + TURN_LEASE) end
 end
 usage.settle(bucket, state, amounts, now, meta.lostAt)
 if not cost then write_state(state) end
