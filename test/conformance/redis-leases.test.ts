@@ -15,6 +15,8 @@ const OUTCOMES: readonly FinishOutcome[] = [
 
 const ENDINGS = OUTCOMES.filter(({ kind }) => kind === 'completed' || kind === 'failed')
 
+const LATER: FinishOutcome = { kind: 'retry', error: 'no', delay: 0.5 * SECOND }
+
 /** Claims and lets the lease end immediately. */
 async function lose(stage: RedisStage, seconds: number) {
   const recovered = await stage.recover(seconds)
@@ -77,13 +79,25 @@ describe('an epoch that is void', () => {
       await stage.claim(9)
       expect(await stage.redis.hlen(shardKey(stage.tag, 'buckets'))).toBe(0)
       const before = await stage.dump()
-      expect(await stage.finish(x, outcome, 10)).toEqual({ isMine: true, at: at(10) })
-      expect(await stage.finish(x, outcome, 10, 0)).toEqual({ isMine: true, at: at(10) })
+      expect(await stage.finish(x, outcome, 10)).toEqual({ isMine: true, at: at(0.1) })
+      expect(await stage.finish(x, outcome, 10, 0)).toEqual({ isMine: true, at: at(0.1) })
       for (const other of OUTCOMES.filter(({ kind }) => kind !== outcome.kind)) {
         expect(await stage.finish(x, other, 10)).toEqual({ isMine: false, at: at(10) })
       }
       expect(await stage.finish({ id: 'x', epoch: 2 }, outcome, 10)).toEqual({ isMine: false, at: at(10) })
       expect(await stage.dump()).toEqual(before)
+    },
+  )
+
+  test.each([...ENDINGS, LATER])(
+    'a report that is answered again says when it came ($kind)',
+    async (outcome) => {
+      const stage = await RedisStage.open('9, 1/s')
+      await stage.lineUp('x', 0)
+      const x = await stage.run(0)
+      const answer = await stage.finish(x, outcome, 1)
+      expect(answer).toMatchObject({ isMine: true, at: at(1) })
+      expect(await stage.finish(x, outcome, 2)).toEqual(answer)
     },
   )
 

@@ -2,6 +2,7 @@ import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { BackendUnavailableError } from '../../src/core/errors.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
+import { allScripts } from '../fuzz/scripts/all-scripts.ts'
 import { at, request } from '../support/backend-driver.ts'
 import { beforeTimer, eventually } from '../support/patience.ts'
 import { connect, openRedisBackend } from '../support/redis-driver.ts'
@@ -113,6 +114,17 @@ describe('a request that comes late or twice', () => {
       position: 2,
     })
     expect(await stage.views.audit()).toMatchObject({ admitted: 2, waiting: 2 })
+  })
+
+  test('that cancels a job and is sent once more is answered with the time of the first', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('x', 0)
+    const cancel = { ...allScripts().get('cancel')!, parse: (reply: unknown) => reply }
+    const ask = (seconds: number) =>
+      stage.backend.store.write(cancel, 0, ['operation', '9 600000000 1000000', 'x', '0', ''], at(seconds))
+    const first = await ask(1)
+    expect(await ask(2)).toEqual(first)
+    await stage.balances()
   })
 
   test('that was lost with its connection is sent once more, and done once', async () => {
