@@ -69,8 +69,8 @@ class Oracle {
   readonly breaches: string[] = []
   readonly #starts: Start[] = []
   #limit: Limit
-  /** Quotas of a replaced limit count what they knew only. */
-  #since = 0
+  /** So many starts came before the last change, some perhaps in its instant: its quotas know only what others counted of them. */
+  #unknown = 0
   #running = 0
   #left = 0
 
@@ -78,9 +78,9 @@ class Oracle {
     this.#limit = parseLimit(text)
   }
 
-  change(text: string, at: number): void {
+  change(text: string): void {
     this.#limit = parseLimit(text)
-    this.#since = at
+    this.#unknown = this.#starts.length
     this.#left = this.#running
   }
 
@@ -89,7 +89,7 @@ class Oracle {
     for (const { amount, unit, each, window } of this.#limit.quotas) {
       if (!('length' in window)) continue
       const count = (one: Start) => (unit === undefined ? one.cost : (one.settled ?? one.named ?? each!))
-      const before = this.#starts.filter((one) => one.at > at - window.length && one.at >= this.#since)
+      const before = this.#starts.slice(this.#unknown).filter((one) => one.at > at - window.length)
       const used = before.reduce((sum, one) => sum + count(one), 0)
       if (used > 0 && used + count(start) > amount) {
         this.breaches.push(`${at}: ${used} + ${count(start)} of ${amount} ${unit ?? 'units'}`)
@@ -145,7 +145,7 @@ test('whatever comes, settles, fails or changes, no quota is exceeded and no pla
         if (action.do === 'freeze') await shaper.freeze('k', action.forMs)
         else if (action.do === 'limit') {
           await shaper.limits.set('*', action.limit)
-          oracle.change(action.limit, clock.now())
+          oracle.change(action.limit)
         } else if (action.do === 'turn') {
           void shaper
             .acquire('k', { costs: { tokens: action.tokens } })
