@@ -6,6 +6,7 @@ import type { Quota } from './quota.ts'
 import { type Costs, type CountedJob, chargesOf } from './usage.ts'
 import { mayHold } from './waiting-charges.ts'
 import { FARTHEST_STEP, Walk } from './walk.ts'
+import { spacing } from './warmth.ts'
 
 export const REJECT_REASONS = ['full', 'deadline', 'paused', 'too-costly'] as const
 export type RejectReason = (typeof REJECT_REASONS)[number]
@@ -75,6 +76,8 @@ export function judge(
 /** When the job would depart, and when there is room for it: now, or later where the line is full. */
 interface Outlook {
   readonly departsAt: number
+  /** A time before which it certainly does not depart, where that is earlier. */
+  readonly surelyFrom?: number
   readonly retriesAhead: number
   readonly isEstimate: boolean
   readonly room: number
@@ -82,10 +85,10 @@ interface Outlook {
 }
 
 function decide(bucket: Bucket, { deadline }: AdmitRequest, now: number, outlook: Outlook): Verdict {
-  const { departsAt, retriesAhead, room } = outlook
+  const { departsAt, surelyFrom = departsAt, retriesAhead, room } = outlook
   const isEstimate = outlook.isEstimate || undefined
   // The end of the line keeps its time while the line moves towards it: later, the same deadline reaches as far.
-  const late = departsAt - deadline
+  const late = surelyFrom - deadline
   const inTime = late > ROUNDING ? now + late : now
   if (inTime > room) return { accepted: false, reason: 'deadline', retryAt: inTime, isEstimate }
   if (room > now) {
@@ -122,9 +125,24 @@ function judgeParts(
   const isAsked = room === now || request.deadline < Number.POSITIVE_INFINITY
   const end = isAsked ? behind(bucket, request, charges, now, line, retries) : NOWHERE
   const { departsAt, retriesAhead } = end
+  const surelyFrom =
+    retries === undefined ? departsAt : Math.min(departsAt, soonestPast(retries, bucket, now))
   const isEstimate = isUncertain || !end.isFollowed
   const isRoomEstimate = isUncertain || !isFollowed
-  return decide(bucket, request, now, { departsAt, retriesAhead, isEstimate, room, isRoomEstimate })
+  return decide(bucket, request, now, {
+    departsAt,
+    surelyFrom,
+    retriesAhead,
+    isEstimate,
+    room,
+    isRoomEstimate,
+  })
+}
+
+/** When a new job would depart that passes all retries by, as it does those that are not ready yet. */
+function soonestPast(retries: Retries, bucket: Bucket, now: number): number {
+  const { slot, warmth } = projectionOf(bucket, now)
+  return slot + spacing(bucket.limit, warmth, bucket.waiting - retries.units)
 }
 
 /** When a job departs, and whether all jobs before it were followed. */

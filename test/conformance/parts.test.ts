@@ -101,6 +101,27 @@ describe.each(DRIVERS)('%s: under a limit of several parts', (_, open) => {
     expect(await explained(driver, 'a', 0)).toMatchObject({ isEstimate: true, departsAt: msAt(5) })
   })
 
+  test('a job that would pass by a retry that is not ready is not refused as late', async () => {
+    // The quota holds the last of three, so that the line is followed.
+    const driver = await openFor(open, '9, 10/s, 3/minute, tolerance 0')
+    await driver.lineUp('ab', at(0))
+    const started = await driver.startNext(at(0))
+    await driver.finish(started!.id, failAndRetry(at(5)), at(0.02))
+    // Behind b, which departs at 0.1.
+    expect(await driver.admit(request('early', { deadline: at(0.19) }), at(0.05))).toMatchObject({
+      accepted: false,
+      reason: 'deadline',
+    })
+    expect(await driver.admit(request('c', { deadline: at(0.21) }), at(0.05))).toMatchObject({
+      accepted: true,
+      isEstimate: true,
+    })
+    expect(await driver.runUntil(at(1))).toEqual([
+      ['b', 0.1],
+      ['c', 0.2],
+    ])
+  })
+
   test('the view of a bucket shows what its quotas and places count', async () => {
     const driver = await openFor(
       open,

@@ -58,6 +58,12 @@ do
     return usage.depart_at(walk, bucket, charges), retries_ahead, true
   end
 
+  -- When a new job would depart that passes all retries by, as it does those that are not ready yet.
+  local function soonest_past_retries(bucket, now)
+    local projection = projection_of(bucket, now)
+    return projection.slot + spacing(bucket, projection.warmth, bucket.waiting - bucket.grantedCost - retry_units(bucket))
+  end
+
   -- As `judge` of verdict.lua; and whether the time is an estimate, and the number of the quota that the job alone exceeds.
   function usage.judge(bucket, cost, settings, deadline, now, by_pace)
     local parts = usage.of(bucket)
@@ -74,7 +80,8 @@ do
     -- No process has said yet when the clocks of the zone are set then.
     bucket.isBeyond = quota.isBeyond
     local is_uncertain = bucket.inRetry > 0 or parts.places ~= nil or bucket.isBeyond or false
-    local late = departs_at - deadline
+    local surely_from = bucket.inRetry > 0 and deadline < INF and math.min(departs_at, soonest_past_retries(bucket, now)) or departs_at
+    local late = surely_from - deadline
     local in_time = late > ROUNDING and now + late or now
     if in_time > room then return nil, 'deadline', in_time, is_uncertain or not is_followed end
     if room > now then return nil, bucket.paused == 1 and 'paused' or 'full', room, is_uncertain or not is_room_followed end

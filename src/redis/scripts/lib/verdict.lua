@@ -3,13 +3,13 @@
 -- Entries that this call has looked at.
 local looked_at = 0
 
+-- Cost units of the jobs that failed and wait for a retry.
+local function retry_units(bucket)
+  return bucket.returned - bucket.backUnits
+end
+
 local judge
 do
-  -- Cost units of the jobs that failed and wait for a retry.
-  local function retry_units(bucket)
-    return bucket.returned - bucket.backUnits
-  end
-
   -- The entry at a place, counted from 1, of those that the iterator `first()` returns. They are kept with the bucket, so that
   -- a call that judges many requests reads them once.
   local function nth(bucket, name, place, first)
