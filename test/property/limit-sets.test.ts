@@ -78,6 +78,10 @@ class Oracle {
     this.#limit = parseLimit(text)
   }
 
+  get hasPlaces(): boolean {
+    return this.#limit.concurrency < Number.POSITIVE_INFINITY
+  }
+
   change(text: string): void {
     this.#limit = parseLimit(text)
     this.#unknown = this.#starts.length
@@ -144,6 +148,8 @@ test('whatever comes, settles, fails or changes, no quota is exceeded and no pla
         await clock.advance(afterMs * MS)
         if (action.do === 'freeze') await shaper.freeze('k', action.forMs)
         else if (action.do === 'limit') {
+          // A caller whose turn has come hears of it a moment later.
+          await clock.advance(0)
           await shaper.limits.set('*', action.limit)
           oracle.change(action.limit)
         } else if (action.do === 'turn') {
@@ -151,8 +157,11 @@ test('whatever comes, settles, fails or changes, no quota is exceeded and no pla
             .acquire('k', { costs: { tokens: action.tokens } })
             .then(async (turn) => {
               oracle.start(clock.now(), 1, action.tokens)
+              // Where nothing counts places, a turn has ended as soon as it starts.
+              const { hasPlaces } = oracle
+              if (!hasPlaces) oracle.end()
               await clock.sleep(action.holdsMs * MS)
-              oracle.end()
+              if (hasPlaces) oracle.end()
               await turn.release()
             })
             .catch(() => undefined)
