@@ -11,13 +11,16 @@ export interface CalendarWindow {
 export const PERIODS = ['hour', 'day', 'week'] as const
 export type Period = (typeof PERIODS)[number]
 
-/** Whether the time zone is known here. */
-export function isZone(name: string): boolean {
+/** A name such as `America/Los_Angeles`, or an offset such as `+05:30`. Temporal takes the text of a whole date, too. */
+const ZONE = /^(?:[a-z][\w+/-]*|[+-]\d\d:?\d\d)$/i
+
+/** Returns the time zone's name as the database spells it; undefined where it is not known here. */
+export function zoneNamed(name: string): string | undefined {
+  if (!ZONE.test(name)) return undefined
   try {
-    Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name)
-    return true
+    return Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name).timeZoneId
   } catch {
-    return false
+    return undefined
   }
 }
 

@@ -1,4 +1,4 @@
-import { type CalendarWindow, isZone, PERIODS, type Period } from './calendar.ts'
+import { type CalendarWindow, PERIODS, type Period, zoneNamed } from './calendar.ts'
 import { describe, quote } from './describe.ts'
 import { DAY, formatDuration, HOUR, MINUTE, parseDuration, SECOND } from './duration.ts'
 import { InvalidLimitError } from './errors.ts'
@@ -220,7 +220,8 @@ function readCalendar(per: string, zone: unknown): CalendarWindow {
       `expected a quota in a time zone to be per hour, day or week, got: ${quote(per)}`,
     )
   }
-  if (typeof zone === 'string' && isZone(zone)) return { period, zone }
+  const known = typeof zone === 'string' ? zoneNamed(zone) : undefined
+  if (known !== undefined) return { period, zone: known }
   throw new InvalidLimitError(
     `expected a time zone such as America/Los_Angeles or UTC, got: ${describe(zone)}`,
   )

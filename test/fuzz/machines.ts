@@ -6,6 +6,7 @@ import { configurations } from './machines/config.ts'
 import { differential } from './machines/differential.ts'
 import { answers, bigNumbers } from './machines/fields.ts'
 import { foreignValues } from './machines/foreign.ts'
+import { limitSets } from './machines/limit-sets.ts'
 import { durations, limits } from './machines/limits.ts'
 import { neighbours } from './machines/neighbours.ts'
 import { options, ownNames } from './machines/options.ts'
@@ -16,6 +17,7 @@ import { scriptArguments } from './machines/scripts.ts'
 
 export const MACHINES: readonly Machine[] = [
   limits,
+  limitSets,
   durations,
   books,
   answers,

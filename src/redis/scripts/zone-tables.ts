@@ -1,4 +1,4 @@
-import { clockChanges, isZone } from '../../core/calendar.ts'
+import { clockChanges, zoneNamed } from '../../core/calendar.ts'
 import { SECOND } from '../../core/duration.ts'
 import { ZONE_BEFORE } from './prelude.ts'
 import { word } from './reply.ts'
@@ -31,7 +31,7 @@ export function zoneTable(zone: string, now: number): readonly string[] {
   const day = Math.floor(now / SECOND / DAY)
   const last = made.get(zone)
   if (last?.day === day) return [zone, last.text]
-  if (!isZone(zone)) return []
+  if (zoneNamed(zone) === undefined) return []
   const { from, until, offset, changes } = clockChanges(
     zone,
     day * DAY - ZONE_BEFORE,

@@ -48,11 +48,32 @@ const rate = fc.oneof(
   oddText,
 )
 const rateInput = fc.oneof(rate, someFields({ count: orOdd(oddNumber), per: orOdd(duration) }), oddValue)
+const counted = fc.oneof(fc.constantFrom('', '', 'tokens', 'r', 'each', 'constructor', 'a b'), oddText)
+const each = fc.oneof(
+  fc.constant(''),
+  figure.map((number) => ` ${number} each`),
+)
+const quotaInput = fc.oneof(
+  someFields({
+    amount: orOdd(oddNumber),
+    per: orOdd(duration),
+    unit: orOdd(counted),
+    each: orOdd(oddNumber),
+    in: orOdd(fc.constantFrom('UTC', 'Europe/Berlin')),
+  }),
+  oddValue,
+)
 const further = fc.oneof(
   duration.map((text) => `tolerance ${text}`),
   duration.map((text) => `warm-up ${text}`),
   fc.tuple(duration, rate).map(([long, from]) => `warm-up ${long} from ${from}`),
   fc.constantFrom('tolerance 0', 'Tolerance 0 ms', 'tolerance', 'burst 5'),
+  fc
+    .tuple(figure, gap, counted, per, duration, fc.constantFrom('', ' in UTC', ' in Mars/Base', ' in '), each)
+    .map((parts) => parts.join('')),
+  fc
+    .tuple(figure, fc.constantFrom(' at once', 'at once', ' AT  once', ' once'))
+    .map((parts) => parts.join('')),
   oddText,
 )
 const limitText = fc
@@ -68,6 +89,8 @@ const limitInput = fc.oneof(
       tolerance: orOdd(duration),
       warmUp: orOdd(duration),
       coldRate: rateInput,
+      quotas: orOdd(fc.array(quotaInput, { maxLength: 9 })),
+      concurrency: orOdd(oddNumber),
     }),
   },
   { weight: 1, arbitrary: oddValue },
@@ -76,12 +99,19 @@ const limitInput = fc.oneof(
 function checkLimit(input: LimitInput, parse: typeof parseLimit): void {
   const outcome = outcomeOf(() => parse(input), 'invalid-limit')
   if (outcome.kind === 'refused') return
-  const { capacity, interval, tolerance, warmUp, coldInterval } = outcome.value
+  const { capacity, interval, tolerance, warmUp, coldInterval, quotas, concurrency } = outcome.value
   ok(Number.isInteger(capacity) && capacity >= 1 && capacity <= 1e9, `capacity ${capacity}`)
   ok(interval > 0 && interval <= LONGEST, `interval ${interval}`)
   ok(tolerance >= 0 && tolerance <= LONGEST, `tolerance ${tolerance}`)
   ok(warmUp >= 0 && warmUp <= LONGEST, `warm-up ${warmUp}`)
   ok(coldInterval >= interval && Number.isFinite(coldInterval), `cold interval ${coldInterval}`)
+  ok(concurrency >= 1 && (Number.isInteger(concurrency) || concurrency === Number.POSITIVE_INFINITY))
+  ok(quotas.length <= 8)
+  for (const { amount, unit, each: used, window } of quotas) {
+    ok(Number.isInteger(amount) && amount >= 1 && amount <= 1e12, `amount ${amount}`)
+    ok((unit === undefined) === (used === undefined) && (used ?? 1) >= 1 && (used ?? 1) <= amount)
+    ok('zone' in window || (window.length >= 1e6 && window.length <= 31 * 86_400 * 1e6))
+  }
   // The limit of a meter has no tolerance, and is written down nowhere.
   if (parse === parseLimit) deepStrictEqual(parse(formatLimit(outcome.value)), outcome.value)
 }

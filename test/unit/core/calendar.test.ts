@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { clockChanges, endOfPeriod, isZone, PERIODS, periodAround } from '../../../src/core/calendar.ts'
+import { clockChanges, endOfPeriod, PERIODS, periodAround, zoneNamed } from '../../../src/core/calendar.ts'
 import { HOUR } from '../../../src/core/duration.ts'
 
 const at = (text: string) => Date.parse(text) * 1_000
@@ -77,11 +77,15 @@ test('the end of a period is the same however often and in which order it is ask
 })
 
 test.each([
-  ['Europe/Berlin', true],
-  ['UTC', true],
-  ['Mars/Base', false],
-  ['', false],
-])('%j is a zone: %s', (name, is) => expect(isZone(name)).toBe(is))
+  ['Europe/Berlin', 'Europe/Berlin'],
+  ['UTC', 'UTC'],
+  ['america/port-au-prince', 'America/Port-au-Prince'],
+  ['+0530', '+05:30'],
+  ['Mars/Base', undefined],
+  ['', undefined],
+  ['2026-01-01T00:00Z', undefined],
+  ['2026-01-01T00:00+01:00[Europe/Berlin]', undefined],
+])('%j is the zone %j', (name, zone) => expect(zoneNamed(name)).toBe(zone))
 
 describe('the changes of a clock', () => {
   const seconds = (text: string) => Date.parse(text) / 1_000

@@ -51,6 +51,7 @@ test.each([
   ['100, 3/s, 2000 per 1d, 50 at once', '100, 3/s, 2000/day, 50 at once'],
   ['9, 1/s, 5 at once, 90_000 tokens per 60s 1_200 each', '9, 1/s, 90000 tokens/minute 1200 each, 5 at once'],
   ['9, 1/s, 100 per 15 minutes, 5/sec, 7 / 1h', '9, 1/s, 100 per 15m, 5/second, 7/hour'],
+  ['9, 1/s, 7 per day in europe/berlin', '9, 1/s, 7 per day in Europe/Berlin'],
   ['9, 1/s, 7 per DAY in UTC, tolerance 1ms', '9, 1/s, tolerance 1ms, 7 per day in UTC'],
 ])('formats %s as %s', (input, text) => expect(formatLimit(parseLimit(input))).toBe(text))
 
@@ -61,6 +62,7 @@ test.each<[unknown, string]>([
   ],
   ['9, 1/s, 5/day, 6 per 1d', 'expected one quota of a unit for each window, got: two like "6/day"'],
   ['9, 1/s, 5 per day in UTC, 6 per day in UTC', 'got: two like "6 per day in UTC"'],
+  ['9, 1/s, 5 per day in UTC, 6 per day in utc', 'got: two like "6 per day in UTC"'],
   [
     '9, 1/s, 5 t/day 1 each, 9 t/hour 2 each',
     'expected the quotas of t to say the same for each job, got: 1 and 2',
@@ -89,6 +91,10 @@ test.each<[unknown, string]>([
   [
     '9, 1/s, 5 per day in Mars/Base',
     'expected a time zone such as America/Los_Angeles or UTC, got: "Mars/Base"',
+  ],
+  [
+    '9, 1/s, 5 per day in 2026-01-01T00:00Z',
+    'expected a time zone such as America/Los_Angeles or UTC, got: "2026-01-01T00:00Z"',
   ],
   ['9, 1/s, 0 at once', 'that may run at once to be a whole number from 1 to 1000000, got: 0'],
   ['9, 1/s, 5 at once, 6 at once', 'expected one at once, got: two'],
