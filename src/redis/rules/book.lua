@@ -28,7 +28,8 @@ if not is_known and version <= meta.book then
   return { 'old-book', text(meta.book) }
 end
 if draft then
-  if redis.call('STRLEN', draft) ~= whole(ARGV[10]) then return { 'lost' } end
+  local size = redis.call('STRLEN', draft)
+  if size == 0 or size ~= whole(ARGV[10]) then return { 'lost' } end
   redis.call('RENAME', draft, K.book)
   -- A draft ends by itself.
   redis.call('PERSIST', K.book)

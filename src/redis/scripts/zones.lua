@@ -21,12 +21,15 @@ local function head_of(text)
   return version, tonumber(from), tonumber(until_)
 end
 
+if #ARGV % 2 ~= 0 then refuse_arguments() end
+for index = 4, #ARGV, 2 do
+  if not head_of(ARGV[index]) then refuse_arguments() end
+end
 expect('meta', 'zones')
 local wanted = redis.call('HGET', K.meta, 'zone')
 for index = 3, #ARGV, 2 do
   local name, text = ARGV[index], ARGV[index + 1]
   local version, from = head_of(text)
-  if not version then refuse_arguments() end
   local known = redis.call('HGET', K.zones, name)
   local known_version, known_from, known_until
   if known and name ~= wanted and ARGV[2] ~= '1' then known_version, known_from, known_until = head_of(known) end

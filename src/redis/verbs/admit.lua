@@ -20,8 +20,6 @@ local meta = read_meta()
 local book = number(ARGV[3])
 local refusal = outdated(meta, book, number(ARGV[4]))
 if refusal then return refusal end
--- Before a bucket is read, whose freeze moves back with the clock. The lease of a new turn must not move back with those from before.
-if now < meta.heardAt then note_activity(meta, now) end
 
 local kinds, at, are_plain = {}, 6, true
 for index = 1, count(5, 10) do
@@ -30,6 +28,7 @@ for index = 1, count(5, 10) do
     -- A bucket without a rule keeps its limit for the jobs that wait, but admits no new ones.
     rule = ARGV[at + 3] ~= '' and read_rule(at + 3, book),
   }
+  if not usage.named(kind.settings) then refuse_arguments() end
   if kind.deadline < INF then expect('deadlines') end
   are_plain = are_plain and kind.cost == 1
   kinds[index] = kind
@@ -37,6 +36,9 @@ for index = 1, count(5, 10) do
 end
 
 if (#ARGV + 1 - at) % 5 ~= 0 then refuse_arguments() end
+for at_kind = at + 2, #ARGV, 5 do if not kinds[tonumber(ARGV[at_kind])] then refuse_arguments() end end
+-- Before a bucket is read, whose freeze moves back with the clock. The lease of a new turn must not move back with those from before.
+if now < meta.heardAt then note_activity(meta, now) end
 
 -- A repeated id is a replay of the first request with it under the same first segment, in this call or in an earlier one.
 local jobs, kind_of, first_of, buckets, others = {}, {}, {}, {}, {}
@@ -44,7 +46,6 @@ local numbers, has_twins = meta.numbers, false
 local function known(name) return first_of[name] or read_job(name) end
 for at_job = at, #ARGV, 5 do
   local id, key, kind, data = ARGV[at_job], ARGV[at_job + 1], kinds[tonumber(ARGV[at_job + 2])], ARGV[at_job + 4]
-  if not kind then refuse_arguments() end
   local job, name = find_job(id, key, known)
   if job then
     local has_costs = usage.costs_text(job.settings) == usage.costs_text(kind.settings)

@@ -9,7 +9,7 @@
 
 expect_arguments(7)
 local now = read_now(ARGV[1])
-local keep, id = read_keep(4), ARGV[5]
+local keep, id, latest = read_keep(4), ARGV[5], ARGV[2] ~= '' and number(ARGV[2]) or INF
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'shares', 'aging', 'gone', 'wake')
 local meta = read_meta()
 local job, name = find_job(id, ARGV[7], read_job)
@@ -25,7 +25,7 @@ if state.state == 'cancelled' and state.worker == ARGV[3] then
 end
 local is_granted = state.state == 'granted' and is_turn(id) and ARGV[6] == '1'
 if not WAITS[state.state] and not is_granted then return { 'none' } end
-if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
+if now > latest then return { 'late' } end
 local bucket = read_bucket(job.key)
 if not bucket then foreign('buckets') end
 read_line(bucket)

@@ -15,6 +15,7 @@ local meta = read_meta()
 local book, key, cost = number(ARGV[2]), ARGV[3], number(ARGV[4])
 if book ~= meta.book then return { 'old-book', text(meta.book) } end
 local rule = read_rule(5, book)
+if not usage.named(ARGV[12]) then refuse_arguments() end
 local bucket = read_bucket(key)
 if bucket then
   read_line(bucket)

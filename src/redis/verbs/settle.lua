@@ -2,7 +2,7 @@
 -- Counts what a running attempt really took in named units, in place of what was estimated; once for each fence. Its worker names the
 -- attempt by its fence; others by its number, or mean the one that runs. A turn that holds no place has ended when its caller settles it:
 -- then the call says what it was charged, and its caller sees to it that it settles once.
--- uses: shard forward loss lease job warmth quota calendar usage stored charge bucket pace name state blocks next line waiting grant notes
+-- uses: shard forward loss lease job warmth quota calendar usage stored charge bucket pace name state blocks next line waiting grant settling notes
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', operation, id, a key whose first segment the job belongs to | '', fence | '', when it was started, if that
@@ -16,7 +16,7 @@ local operation, fence, started_at, units = ARGV[3], ARGV[6] ~= '' and number(AR
 local attempt = ARGV[10] ~= '' and number(ARGV[10])
 expect_numbers(12, 2, units, 1)
 local cost = ARGV[8] ~= '' and number(ARGV[8])
-local is_costs_text = ARGV[9] == '' or pcall(cjson.decode, ARGV[9])
+local is_costs_text = ARGV[9] == '' or usage.named('-' .. ARGV[9]) ~= nil
 if cost and not (fence and is_turn(ARGV[4]) and started_at ~= '' and is_costs_text) then refuse_arguments() end
 if started_at ~= '' then number(started_at) end
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'wake')

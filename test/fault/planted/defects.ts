@@ -135,7 +135,7 @@ export const DEFECTS: readonly PlantedDefect[] = [
     what: 'a start that was settled may be settled again',
     edits: [
       {
-        file: 'src/redis/scripts/lib/charge.lua',
+        file: 'src/redis/scripts/lib/settling.lua',
         find: '  state.isSettled = true\n',
         replace: '',
       },

@@ -139,7 +139,26 @@ function changed(value: Buffer, change: Change, items: Entry['items']): Buffer {
 }
 
 /** Most scripts read these. */
-const CORE = ['meta', 'buckets', 'jobs', 'states', 'due', 'leases', 'line:1', 'handed:1', 'retry:1']
+const CORE = [
+  'meta',
+  'buckets',
+  'jobs',
+  'states',
+  'due',
+  'leases',
+  'line:1',
+  'handed:1',
+  'retry:1',
+  // Of the buckets with quotas and places.
+  'quotas',
+  'quotas',
+  'zones',
+  'line:2',
+  'handed:2',
+  'retry:2',
+  'line:3',
+  'line:4',
+]
 
 export interface Input {
   readonly call: number
@@ -167,8 +186,8 @@ export function spoilAll(pipeline: ChainableCommander, entries: readonly Entry[]
   }
 }
 
-/** The errors that become errors of this package. */
-export const TYPED = /^(?:VR_FOREIGN|VR_PARTIAL|WRONGTYPE)/
+/** The errors that become errors of this package, and the one that names a zone, which a process then writes. */
+export const TYPED = /^(?:VR_FOREIGN|VR_PARTIAL|VR_CALENDAR|WRONGTYPE)/
 
 /** Values that this package did not write, under our names: each call is answered, or refused by name with nothing written. */
 export const foreignValues = machine({

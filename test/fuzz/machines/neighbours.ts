@@ -4,8 +4,11 @@ import { machine } from '../machine.ts'
 import { openScriptLab } from '../scripts/script-lab.ts'
 import { apply, entriesOf, type Spoil, spoil } from './foreign.ts'
 
-/** The entries that belong to the bucket `a` alone: its lists, and its fields in the hashes that all share. */
-const LISTS = ['line:1', 'handed:1', 'retry:1']
+/**
+ * The entries that belong to the bucket `a` alone, or to `later`, which has quotas: their lists, and their fields in the hashes that
+ * all share.
+ */
+const LISTS = ['line:1', 'handed:1', 'retry:1', 'line:4']
 const FIELDS: readonly (readonly [hash: string, field: string])[] = [
   ['buckets', 'a'],
   ['jobs', 'waits'],
@@ -14,6 +17,10 @@ const FIELDS: readonly (readonly [hash: string, field: string])[] = [
   ['jobs', 'running'],
   ['states', 'retry'],
   ['states', 'running'],
+  ['buckets', 'later'],
+  ['quotas', 'later'],
+  ['jobs', 'later1'],
+  ['jobs', 'later2'],
 ]
 
 interface Input {
@@ -27,7 +34,7 @@ const inputs: fc.Arbitrary<Input> = fc.record({
     selector: ({ list }) => list,
   }),
   fields: fc.array(
-    fc.record({ at: fc.nat(FIELDS.length - 1), bytes: fc.uint8Array({ maxLength: 12 }), cut: fc.nat(150) }),
+    fc.record({ at: fc.nat(FIELDS.length - 1), bytes: fc.uint8Array({ maxLength: 12 }), cut: fc.nat(250) }),
     { maxLength: 3 },
   ),
 })

@@ -87,7 +87,7 @@ function edited(values: readonly string[], edits: readonly Edit[]): string[] {
 
 /** What a script may answer to arguments that this package never sends: its own refusals, and those of commands of Redis. */
 const REFUSALS =
-  /^(?:VR_(?:FOREIGN|PARTIAL|ARGUMENT)|WRONGTYPE|ERR (?:invalid cursor|syntax error|value is not an? |invalid expire))/
+  /^(?:VR_(?:FOREIGN|PARTIAL|ARGUMENT|CALENDAR)|WRONGTYPE|ERR (?:invalid cursor|syntax error|value is not an? |invalid expire))/
 
 interface Input {
   readonly call: number
@@ -127,7 +127,10 @@ export const scriptArguments = machine({
       const { error, before, after } = await lab.run({ ...sample, keys: named, values })
       if (error === undefined) return 1
       const call_ = `${sample.verb}(${JSON.stringify(values)})`
-      ok(before === after, `${call_} was refused with ${error}, and has written`)
+      // At an odd time the clock counts as moved, which is noted, before the zone of a bucket is found not to reach there. That such
+      // a call writes nothing else is seen where a zone is spoiled, in foreign.ts.
+      if (!error.startsWith('VR_CALENDAR'))
+        ok(before === after, `${call_} was refused with ${error}, and has written`)
       ok(REFUSALS.test(error), `${call_} was refused with ${error}`)
       return 1
     }

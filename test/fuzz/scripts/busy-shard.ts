@@ -15,6 +15,10 @@ const LIMITS = {
   good: '9, 5/s',
   late: '9, 1/s',
   turns: '9, 5/s',
+  sets: '20, 10/s, 5 per 8 seconds, 90 tokens/minute 10 each, 9 per day in Europe/Berlin, 2 at once',
+  counted: '20, 10/s, 6 per 9 seconds, 900 tokens/hour 10 each',
+  later: '20, 10/s, 6 per 9 seconds, 900 tokens/hour 10 each',
+  places: '9, 10/s, 1 at once',
 }
 const METER = { name: 'fuzz', key: 'caller/1' }
 
@@ -23,7 +27,9 @@ export interface BusyShard {
   readonly stage: RedisStage
   readonly meter: RedisMeterStore
   /** Handed over; `granted` has a slot, and `running` runs. */
-  readonly jobs: Readonly<Record<'handed' | 'granted' | 'running' | 'large', HandedJob>>
+  readonly jobs: Readonly<
+    Record<'handed' | 'granted' | 'running' | 'large' | 'inSet' | 'slotInSet' | 'counted', HandedJob>
+  >
   close(): Promise<void>
 }
 
@@ -45,6 +51,7 @@ export async function openBusyShard(url: string, client: Redis): Promise<BusySha
   await stage.finish(await stage.run(2), { kind: 'freeze', duration: 1 }, 2.1)
   await stage.run(3.2)
   const running = await stage.run(4.3)
+  const { inSet, slotInSet } = await fillSets(stage)
   // A job that was handed over alone, one with a slot, and one whose data are kept apart.
   await admit('granted1', 'granted')
   await admit('handed1', 'handed')
@@ -57,6 +64,7 @@ export async function openBusyShard(url: string, client: Redis): Promise<BusySha
   await stage.claim(5.2, { lookAhead: 200_000 })
   for (const id of ['warm1', 'warm2']) await admit(id, 'warm')
   for (const id of ['good1', 'good2']) await admit(id, 'good')
+  for (const index of [1, 2]) await admit(`later${index}`, 'later', { costs: { tokens: 7 * index } })
   await admit('late1', 'late', { deadline: at(1_000) })
   for (const key of ['paused', 'cold']) await admit(`${key}1`, key)
   await verbs.pause('paused', at(5.2))
@@ -64,8 +72,47 @@ export async function openBusyShard(url: string, client: Redis): Promise<BusySha
   await verbs.cancel('good2', at(5.2))
   await stage.backend.rules.change({ kind: 'set', rule: parseRule('late', '8, 1/s') }, at(5.2))
   await meter.fill({ ...METER, amount: 3, capacity: 9, interval: 1e6, clamp: false, block: 0 }, at(5.2))
-  const jobs = { handed: one('handed1'), granted: one('granted1'), running, large: one('large1') }
+  const jobs = {
+    handed: one('handed1'),
+    granted: one('granted1'),
+    running,
+    large: one('large1'),
+    inSet,
+    slotInSet,
+    counted: one('counted1'),
+  }
   return { stage, meter, jobs, close: () => meter.close() }
+}
+
+/**
+ * Buckets with quotas and places. Of `sets` one job has ended, one runs, one waits for a retry and one has a slot, so that no place
+ * is free; of `counted` one runs, and others were handed over; of `later` others are due; of `places` one runs, and one waits for its place.
+ */
+async function fillSets(stage: RedisStage) {
+  const admit = (id: string, key: string, part: object = {}) =>
+    stage.admit(id, 4.35, { key, settings: SETTINGS, ...part })
+  const tokens = [40, 5, undefined, 20, 60, undefined, 3]
+  for (const [index, units] of tokens.entries())
+    await admit(`set${index}`, 'sets', units === undefined ? {} : { costs: { tokens: units } })
+  const ended = await stage.run(4.4)
+  await stage.backend.verbs.settleRunning({ id: 'set0', key: 'sets', amounts: { tokens: 30 } }, at(4.42))
+  await stage.finish(ended, COMPLETED, 4.45)
+  const inSet = await stage.run(4.51)
+  await stage.finish(
+    await stage.run(4.62),
+    { kind: 'retry', error: 'as planned', delay: 3_600_000_000 },
+    4.65,
+  )
+  const [slotInSet] = await stage.hand(4.73)
+  await stage.gate(slotInSet!, 4.73)
+  for (const [index, units] of [50, 7, 1, 2].entries())
+    await admit(`counted${index}`, 'counted', { costs: { tokens: units } })
+  await stage.run(4.75)
+  await admit('later0', 'later')
+  await stage.run(4.755)
+  for (const index of [0, 1]) await admit(`place${index}`, 'places')
+  await stage.run(4.76)
+  return { inSet, slotInSet: slotInSet! }
 }
 
 export { METER }

@@ -3,6 +3,7 @@ import { parseCountedLimit } from '../../../src/core/limit.ts'
 import { parseRule } from '../../../src/core/rule-book.ts'
 import { bucketQuerySchema } from '../../../src/line/bucket-query.ts'
 import { writeDraft } from '../../../src/redis/rules/book-pages.ts'
+import { linesDuring, readLine } from '../../bounds/monitor.ts'
 import { COMPLETED } from '../../conformance/redis-stage.ts'
 import { at, request, TURN_CALLER } from '../../support/backend-driver.ts'
 import { allScripts } from './all-scripts.ts'
@@ -20,8 +21,54 @@ export interface SampleCall {
 const now = at(NOW)
 const worker = { worker: 'w1', lead: 0, lease: 30_000_000 }
 
+/** Ways to call scripts where quotas and places count. */
+const SET_WAYS: readonly ((shard: BusyShard) => unknown)[] = [
+  ({ stage }) => {
+    const asked = [
+      request('new1', { key: 'sets', costs: { tokens: 30 } }),
+      request('new2', { key: 'sets', cost: 3 }),
+      request('new3', { key: 'counted', costs: { tokens: 800 }, deadline: 5_000_000 }),
+      request('new4', { key: 'places', deadline: 5_000_000 }),
+    ]
+    return stage.backend.verbs.admitMany(asked, now)
+  },
+  ({ stage }) => stage.backend.verbs.admit({ ...request('new1', { key: 'sets', cost: 15 }) }, now),
+  ({ stage }) => stage.backend.verbs.forecast('sets', 2, now, { tokens: 80 }),
+  ({ stage }) => stage.backend.verbs.cancel('set4', now),
+  ({ stage }) => stage.backend.verbs.freeze('sets', 1_000_000, now),
+  ({ stage }) => stage.backend.verbs.resume('counted', now),
+  ({ stage, jobs }) => stage.backend.verbs.start(0, [{ ...jobs.slotInSet, startedAt: at(4.74) }], at(4.8)),
+  ({ stage, jobs }) => stage.backend.verbs.finish(0, [{ ...jobs.inSet, outcome: COMPLETED }], at(4.8)),
+  ({ stage, jobs }) => {
+    const outcome = { kind: 'retry', error: 'no', delay: 1_000_000 } as const
+    const reports = [
+      { ...jobs.slotInSet, startedAt: at(4.74), outcome },
+      { ...jobs.inSet, outcome },
+    ]
+    return stage.backend.verbs.finish(0, reports, at(4.8))
+  },
+  ({ stage, jobs }) => stage.backend.verbs.gate(0, [{ ...jobs.counted, ...worker }], at(5.3)),
+  ({ stage, jobs }) => {
+    const outcome = { kind: 'back', worker: 'w1', delay: 1_000_000 } as const
+    return stage.backend.verbs.finish(0, [{ ...jobs.counted, outcome }], at(5.3))
+  },
+  ({ stage }) =>
+    stage.backend.verbs.settleRunning({ id: 'set1', key: 'sets', amounts: { tokens: 70 } }, at(4.8)),
+  ({ stage }) => {
+    const ended = { cost: 1, costs: { tokens: 40 } }
+    const turn = { id: `~${TURN_CALLER}~8`, key: 'sets', fence: 7, startedAt: at(4.6), ended }
+    return stage.backend.verbs.settle({ ...turn, amounts: { tokens: 20 } }, at(4.8))
+  },
+  ({ stage }) => stage.views.job('set5', now),
+  ({ stage }) => stage.views.inspect('sets', now),
+  ({ stage }) => stage.views.facts('set6', now),
+  ({ stage }) => stage.views.facts('place1', now),
+  ({ stage }) => stage.views.line('sets', 50, now),
+]
+
 /** Every way in which scripts are called; each from the same state. */
 const WAYS: readonly ((shard: BusyShard) => unknown)[] = [
+  ...SET_WAYS,
   ({ stage }) => stage.backend.verbs.admit({ ...request('new1'), deadline: 5_000_000 }, now),
   ({ stage }) => {
     const asked = [
@@ -110,6 +157,11 @@ const WAYS: readonly ((shard: BusyShard) => unknown)[] = [
   ({ stage }) => stage.backend.verbs.quarantine(0, now, 'step', 100_000),
   ({ stage }) => stage.backend.verbs.quarantine(0, now, 'loss'),
   ({ stage }) => stage.backend.rules.change({ kind: 'set', rule: parseRule('a', '7, 2/s') }, now),
+  ({ stage }) =>
+    stage.backend.rules.change(
+      { kind: 'set', rule: parseRule('sets', '9, 5/s, 4 per 8 seconds, 3 at once') },
+      now,
+    ),
   ({ stage }) => stage.backend.open(now),
   ({ stage }) => writeDraft(stage.backend.store, 0, Buffer.from('{"schema":3,'), now),
   ({ stage }) => stage.backend.store.time(0),
@@ -153,32 +205,24 @@ const WAYS: readonly ((shard: BusyShard) => unknown)[] = [
 export async function sampleCalls(shard: BusyShard, redis: Redis, snapshot: Snapshot): Promise<SampleCall[]> {
   const scripts = allScripts()
   const bySha = new Map([...scripts].map(([verb, { sha }]) => [sha, verb]))
-  const calls: SampleCall[] = []
-  const monitor = await redis.monitor()
-  const end = `end ${Math.random()}`
-  const seen = new Promise<void>((resolve) => {
-    const note = (_time: string, [command = '', sha = '', count, ...rest]: string[], source: string) => {
-      if (sha === end) {
-        // It goes on for a moment after it was disconnected.
-        monitor.off('monitor', note)
-        resolve()
-      }
-      const verb = bySha.get(sha)
-      if (source === 'lua' || command.toLowerCase() !== 'evalsha' || verb === undefined) return
-      calls.push({ verb, sha, keys: rest.slice(0, Number(count)), values: rest.slice(Number(count)) })
-    }
-    monitor.on('monitor', note)
-  })
   // Scripts are sent whole once, and by their hash from then on.
   for (const { text } of scripts.values()) await redis.script('LOAD', text)
-  for (const way of WAYS) {
-    await snapshot.restore()
-    await way(shard)
-  }
+  const lines = await linesDuring(redis, async () => {
+    for (const way of WAYS) {
+      await snapshot.restore()
+      await way(shard)
+    }
+  })
   await snapshot.restore()
-  await redis.echo(end)
-  await seen
-  monitor.disconnect()
+  const calls = lines.flatMap((line): SampleCall[] => {
+    const { isOfScript, words } = readLine(line)
+    const [command = '', sha = '', count, ...rest] = words.map((word) =>
+      Buffer.from(word, 'latin1').toString(),
+    )
+    const verb = bySha.get(sha)
+    if (isOfScript || command.toLowerCase() !== 'evalsha' || verb === undefined) return []
+    return [{ verb, sha, keys: rest.slice(0, Number(count)), values: rest.slice(Number(count)) }]
+  })
   const missing = [...scripts.keys()].filter((verb) => calls.every((call) => call.verb !== verb))
   if (missing.length > 0) throw new Error(`no sample call of these scripts: ${missing.join(', ')}`)
   return calls

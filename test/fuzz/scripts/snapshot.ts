@@ -2,20 +2,24 @@ import { createHash } from 'node:crypto'
 import type { ChainableCommander, Redis } from 'ioredis'
 
 /**
- * A digest of all keys with their values. Left out are the time of the last contact and what leases were extended by, which any
- * call may change before it looks at its jobs; and the order of fields, which Redis may change when it reads them.
+ * A digest of all keys with their values. Left out is what any call may note before it looks at its jobs: the time of the last
+ * contact, what leases were extended by, how long and until when no call was made (the second and third number of `forward`),
+ * which zone is missing, and that claims go through all buckets; and the order of fields, which Redis may change when it reads them.
  */
 const DIGEST = `
+local NOTED = { heardAt = true, lifted = true, zone = true, rewind = true }
 local names, parts = redis.call('KEYS', '*'), {}
 table.sort(names)
 for _, name in ipairs(names) do
   if redis.call('TYPE', name).ok == 'hash' then
     local flat, fields = redis.call('HGETALL', name), {}
     for at = 1, #flat, 2 do
-      if flat[at] ~= 'heardAt' and flat[at] ~= 'lifted' then fields[#fields + 1] = #flat[at] .. ':' .. flat[at] .. flat[at + 1] end
+      local field, value = flat[at], flat[at + 1]
+      if field == 'forward' then value = string.gsub(string.sub(value, 1, 8) .. string.sub(value, 25), '^%z+$', '') end
+      if not NOTED[field] and not (field == 'forward' and value == '') then fields[#fields + 1] = #field .. ':' .. field .. value end
     end
     table.sort(fields)
-    parts[#parts + 1] = name .. table.concat(fields, ';')
+    if #fields > 0 then parts[#parts + 1] = name .. table.concat(fields, ';') end
   else parts[#parts + 1] = name .. redis.call('DUMP', name) end
 end
 return redis.sha1hex(table.concat(parts, '|'))`

@@ -93,7 +93,7 @@ end
 
 -- The rule in force, as the caller passes it: seven arguments from `at` on. The limit has its further parts behind it: see usage.lua.
 local function read_rule(at, book)
-  quota.expect_zones(ARGV[at + 6])
+  usage.expect_limit(ARGV[at + 6])
   return {
     pattern = ARGV[at], capacity = number(ARGV[at + 1]), interval = number(ARGV[at + 2]),
     tolerance = number(ARGV[at + 3]), warmUp = number(ARGV[at + 4]), coldInterval = number(ARGV[at + 5]),

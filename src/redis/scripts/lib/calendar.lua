@@ -49,11 +49,6 @@ do
     known[name] = zone
   end
 
-  -- Called before anything is written for a bucket of this limit.
-  function quota.expect_zones(limit)
-    for name in string.gmatch(limit, '"zone":"([^"]+)"') do quota.expect_zone(name) end
-  end
-
   local function end_of_hour(zone, index, at)
     local hour = math.floor((at + zone.offset[index]) / HOUR)
     local last = at

@@ -5,17 +5,33 @@ function usage.costs_text(settings)
   return string.match(settings or '', '^%S+ (.*)$')
 end
 
+-- The same as a table; nil where it is not ours.
+function usage.named(settings)
+  local costs = usage.costs_text(settings)
+  if not costs then return {} end
+  local ok, named = pcall(cjson.decode, costs)
+  if not ok or type(named) ~= 'table' then return nil end
+  for _, units in pairs(named) do
+    if type(units) ~= 'number' or not (units >= 1 and units < INF) then return nil end
+  end
+  return named
+end
+
+-- Of a job whose record may be foreign: then it names nothing, which must not stop the others.
+function usage.settings_of(id)
+  local ok, job = pcall(read_job, id)
+  return ok and job and job.settings or nil
+end
+
 -- What a job counts in each quota.
 function usage.charges(parts, cost, settings)
-  local costs = parts.hasUnits and usage.costs_text(settings)
-  local charges, named = {}, costs and cjson.decode(costs) or {}
+  local charges, named = {}, parts.hasUnits and usage.named(settings) or {}
   for index, part in ipairs(parts.quotas) do charges[index] = part.unit and (named[part.unit] or part.each) or cost end
   return charges
 end
 
 function usage.charges_of(parts, id, cost)
-  local job = parts.hasUnits and read_job(id)
-  return usage.charges(parts, cost, job and job.settings)
+  return usage.charges(parts, cost, parts.hasUnits and usage.settings_of(id))
 end
 
 function usage.room_at(parts, use, charges, from)
@@ -83,33 +99,4 @@ function usage.forgettable_at(bucket)
   local last = -INF
   for index in ipairs(parts and parts.quotas or {}) do last = math.max(last, use[index].ends[#use[index].ends] or -INF) end
   return last
-end
-
--- The answer where one of the amounts is of a unit that no quota counts; or nil.
-function usage.unknown_unit(bucket, amounts)
-  local parts, known, units = usage.of(bucket), {}, {}
-  for _, part in ipairs(parts and parts.quotas or {}) do
-    if part.unit and not known[part.unit] then known[part.unit], units[#units + 1] = true, part.unit end
-  end
-  for unit in pairs(amounts) do
-    if not known[unit] then return { 'unit', unit, bucket.key, unpack(units) } end
-  end
-end
-
--- Counts the amounts instead of the estimates, for the start of the job. `state.costs`: of one whose record may be gone.
-function usage.settle(bucket, state, amounts, now, lost_at)
-  local parts, use = usage.of(bucket)
-  local charges = parts and (state.costs and usage.charges(parts, state.cost, '-' .. state.costs) or usage.charges_of(parts, state.id, state.cost))
-  for index, part in ipairs(parts and parts.quotas or {}) do
-    local more = part.unit and amounts[part.unit] and amounts[part.unit] - charges[index]
-    -- Before the last change, or a loss, it may have been charged less than it would be now: nothing is taken back.
-    if more and state.departedAt <= math.max(use.changedAt, state.costs and lost_at or 0) then more = math.max(0, more) end
-    if more then
-      -- A worker whose clock is ahead reports a start that is still to come; one that is later was before the clock was set back.
-      quota.charge(part, use[index], more, usage.counted_at(bucket, math.min(state.departedAt, now + quota.FARTHEST_AHEAD)))
-      quota.clamp(part, use[index], now)
-      bucket.isUseChanged = true
-    end
-  end
-  state.isSettled = true
 end

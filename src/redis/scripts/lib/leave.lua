@@ -54,11 +54,13 @@ local function send_back(bucket, meta, id, now, sent)
   while bucket.inHanded > 0 do
     local member = redis.call('RPOP', key)
     local last, cost = parse_member(member)
-    local state = read_state(last)
+    -- Of a state that cannot be read nothing is known, and it stays; the job's turn comes in its line.
+    local is_readable, state = pcall(read_state, last)
+    if not is_readable then state = { kind = 'line' } end
     bucket.inHanded, meta.sentBack = bucket.inHanded - 1, meta.sentBack + 1
     if last == bucket.granted then
       bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
-      state.attempt = state.attempt - 1
+      if is_readable then state.attempt = state.attempt - 1 end
     else
       bucket.handed = bucket.handed - cost
     end
@@ -66,8 +68,8 @@ local function send_back(bucket, meta, id, now, sent)
     state.state = state.kind == 'line' and 'waiting' or 'retrying'
     if state.kind ~= 'back' then bucket.linesTurn = state.kind == 'line' and 1 or 0 end
     put_back(bucket, member, state)
-    write_state(state)
-    if sent then sent[#sent + 1] = { last, text(state.epoch), bucket.key, text(cost), text(state.attempt) } end
+    if is_readable then write_state(state) end
+    if sent and is_readable then sent[#sent + 1] = { last, text(state.epoch), bucket.key, text(cost), text(state.attempt) } end
     -- A turn keeps its place as long as its caller's process renews it.
     if is_turn(last) then hold_lease(meta, last, now + TURN_LEASE)
     else redis.call('ZREM', K.leases, last) end

@@ -23,12 +23,14 @@ local function read_line(bucket)
   return bucket
 end
 
--- The same for a verb that touches only one of them, 'line' or 'handed', and what `reschedule` reads.
+-- The same for a verb that touches only one of them, 'line' or 'handed', and what `reschedule` reads: where the limit has further
+-- parts, the head of the line, too.
 local function read_list(bucket, name)
+  local has_parts = usage.of(bucket) ~= nil
   if name == 'handed' then read_count(bucket, 'handed') end
-  if name == 'line' or bucket.turns > 0 then read_blocks(bucket) end
+  if name == 'line' or bucket.turns > 0 or has_parts then read_blocks(bucket) end
   if bucket.inRetry > 0 then read_count(bucket, 'retry') end
-  usage.of(bucket)
+  if bucket.inBack > 0 and has_parts then read_count(bucket, 'back') end
   return bucket
 end
 

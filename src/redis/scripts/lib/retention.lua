@@ -6,7 +6,7 @@ local REPLAY_WINDOW = 10000000
 -- How many ended jobs are remembered: of each first segment at least the last `jobs`, and those that ended within `time`; of all
 -- together `most` units, one for each job and one for each UNIT of its data and result.
 local function read_keep(at)
-  local jobs, time, most = string.match(ARGV[at], '^(%d+) (%d+) (%d+)$')
+  local jobs, time, most = string.match(ARGV[at] or '', '^(%d+) (%d+) (%d+)$')
   if not jobs then refuse_arguments() end
   return { jobs = tonumber(jobs), time = math.max(REPLAY_WINDOW, tonumber(time)), most = tonumber(most) }
 end

@@ -74,6 +74,8 @@ local function read_meta()
     hasQuotas = values[27] == '1', newlyEnded = 0, turnsEnded = false, toRemember = {}, sentBack = 0,
   }
   meta.keptBefore, set_back_by = meta.kept, counter(values[26])
+  -- As read_steps has them, which may be called when something is written.
+  if #meta.steps % 16 ~= 0 then foreign('meta') end
   if meta.numbers == 0 and redis.call('EXISTS', K.buckets, K.jobs) > 0 then partial('meta') end
   if meta.admitted > meta.ended and (is_missing.buckets or is_missing.jobs) then partial('buckets, jobs') end
   return meta

@@ -9,15 +9,45 @@ do
   -- By limit, those of this call.
   local known = {}
 
-  local function read_parts(limit)
-    if known[limit] then return known[limit] end
+  local function is_amount(value)
+    return type(value) == 'number' and value >= 1 and value < INF
+  end
+
+  local function is_part(part)
+    if type(part) ~= 'table' or not is_amount(part.amount) then return false end
+    if part.unit ~= nil and not (type(part.unit) == 'string' and is_amount(part.each)) then return false end
+    return is_amount(part.length) or LENGTHS[part.period] ~= nil and type(part.zone) == 'string'
+  end
+
+  -- The parts; nil where there are none, and false where they are not ours.
+  local function parse(limit)
     local at = string.find(limit, '\n', 1, true)
     if not at then return nil end
-    local parts = cjson.decode(string.sub(limit, at + 1))
-    for _, part in ipairs(parts.quotas) do parts.hasUnits = parts.hasUnits or part.unit ~= nil end
-    quota.expect_zones(limit)
+    local ok, parts = pcall(cjson.decode, string.sub(limit, at + 1))
+    if not ok or type(parts) ~= 'table' or type(parts.quotas) ~= 'table' then return false end
+    if parts.places ~= nil and not is_amount(parts.places) then return false end
+    for _, part in ipairs(parts.quotas) do
+      if not is_part(part) then return false end
+      parts.hasUnits = parts.hasUnits or part.unit ~= nil
+    end
+    return parts
+  end
+
+  local function read_parts(limit)
+    if known[limit] then return known[limit] end
+    local parts = parse(limit)
+    if parts == false then foreign('buckets') end
+    for _, part in ipairs(parts and parts.quotas or {}) do
+      if part.zone and not part.length then quota.expect_zone(part.zone) end
+    end
     known[limit] = parts
     return parts
+  end
+
+  -- Checks a limit of the caller's. Called before anything is written for a bucket of it.
+  function usage.expect_limit(limit)
+    if not known[limit] and parse(limit) == false then refuse_arguments() end
+    read_parts(limit)
   end
 
   function usage.new(parts, lost_at, changed_at)

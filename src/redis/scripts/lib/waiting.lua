@@ -42,8 +42,7 @@ do
     if not parts or not parts.hasUnits then return end
     bucket.isUseChanged = true
     if not settings then use.sums = {} end
-    local costs = usage.costs_text(settings)
-    for unit, units in pairs(costs and cjson.decode(costs) or {}) do
+    for unit, units in pairs(usage.named(settings) or {}) do
       local sum = use.sums[unit]
       if sum then sum.jobs, sum.units = sum.jobs + sign, sum.units + sign * units end
     end
@@ -65,8 +64,7 @@ do
     end
     local looked = 0
     for entry in next_one do
-      local job = read_job(entry.id)
-      usage.count(bucket, job and job.settings or '', 1)
+      usage.count(bucket, usage.settings_of(entry.id) or '', 1)
       looked = looked + 1
     end
     return looked
@@ -99,9 +97,9 @@ function usage.charge_slot(bucket, sign, now)
   local parts, use = usage.of(bucket)
   if not parts then return end
   for index = 1, now and #parts.quotas or 0 do forward.forget(use[index].ends, use[index].used, now) end
-  local job = parts.hasUnits and read_job(bucket.granted)
-  usage.charge(bucket, usage.charges(parts, bucket.grantedCost, job and job.settings), bucket.grantedSlot, sign)
-  usage.count(bucket, job and job.settings, -sign)
+  local settings = parts.hasUnits and usage.settings_of(bucket.granted) or nil
+  usage.charge(bucket, usage.charges(parts, bucket.grantedCost, settings), bucket.grantedSlot, sign)
+  usage.count(bucket, settings, -sign)
 end
 
 -- The granted job starts at `at`.
