@@ -24,6 +24,9 @@ import {
   setLayers,
 } from './stored-book.ts'
 
+/** In so many shards at a time buckets are changed: they may be on one server, where starts wait for it meanwhile. */
+const RETIMED_TOGETHER = 8
+
 /**
  * The rule book that all processes share. The first shard is authoritative; every other shard has a copy, so that a script
  * can read it in the same step. A verb sends the version of its rule, and is refused if the shard has another version; then
@@ -243,8 +246,8 @@ export class RedisRules {
       if (book.version > this.version) this.#adopt(book, text, after)
       await this.#store.everywhere(async (shard) => {
         if (shard > 0) await this.#write(shard, text, now)
-        await this.#retime(shard, now)
       })
+      await this.#store.everywhere((shard) => this.#retime(shard, now), RETIMED_TOGETHER)
       return { ...written, at }
     }
     throw unsettled()

@@ -111,10 +111,10 @@ export class Store {
    *
    * @throws (rejects) in the end, what the first that failed failed with
    */
-  async everywhere(act: (shard: number) => Promise<void>): Promise<void> {
+  async everywhere(act: (shard: number) => Promise<void>, together = TOGETHER): Promise<void> {
     let failed: PromiseRejectedResult | undefined
-    for (let from = 0; from < this.shards; from += TOGETHER) {
-      const some = [...this.tags.keys()].slice(from, from + TOGETHER)
+    for (let from = 0; from < this.shards; from += together) {
+      const some = [...this.tags.keys()].slice(from, from + together)
       for (const done of await Promise.allSettled(some.map(act))) {
         if (done.status === 'rejected') failed ??= done
       }
