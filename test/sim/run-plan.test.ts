@@ -87,3 +87,13 @@ test('a limit that was set by a call whose answer is lost counts from that call 
   const limits = history.filter((event) => event.type === 'limit')
   expect(limits).toMatchObject([{ at: 0 }, { limit: { interval: 50_000 } }])
 })
+
+test('what a process would have done after it had been stopped does not count where it is killed meanwhile', async () => {
+  const plan = drawPlan(31_000_487)
+  expect(plan.faults.map(({ kind }) => kind).sort()).toEqual(['kill', 'stop'])
+  const { failures, history } = await runPlan(plan, openStore)
+  expect(failures).toEqual([])
+  expect(
+    history.filter(({ type, ...event }) => type === 'start' && 'id' in event && event.id === 'j0'),
+  ).toHaveLength(1)
+})

@@ -315,6 +315,7 @@ function die(scene: Scene, process: SimProcess, how: 'process' | 'machine', at: 
     breaks: true,
   })
   process.kill()
+  scene.record.died(process, at)
   scene.network.bury(process, how)
   scene.onKilled(process)
 }

@@ -113,6 +113,19 @@ export class Recorder {
     this.seen.push({ by: process?.name ?? 'fate', event, ...facts })
   }
 
+  /**
+   * A process was killed. One that had been stopped in the middle of an event ran the rest of it at once, as of when it would have
+   * gone on: that never happened.
+   */
+  died({ name }: SimProcess, at: number): void {
+    const isVoid = ({ by, event }: Seen) => by === name && event.at > at
+    const starts = this.seen.filter((one) => isVoid(one) && one.event.type === 'start')
+    remove(this.seen, isVoid)
+    remove(this.fences, (given) =>
+      starts.some(({ event }) => 'id' in event && event.id === given.id && event.at === given.at),
+    )
+  }
+
   /** Writes down that a process asks for a start to be settled. */
   ask(process: SimProcess, { key, fence, amounts }: Pick<Asked, 'key' | 'fence' | 'amounts'>): Asked {
     const asked = { at: process.read(), key, fence, amounts }
@@ -190,4 +203,9 @@ export class Recorder {
         if (process.isAlive) this.errors.push({ process, at: this.#world.present, error })
       })
   }
+}
+
+function remove<Item>(items: Item[], isOut: (item: Item) => boolean): void {
+  const kept = items.filter((item) => !isOut(item))
+  if (kept.length < items.length) items.splice(0, items.length, ...kept)
 }
