@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { aJob, aPlan } from './judge/planted.ts'
 import { openStore } from './open-store.ts'
+import { drawPlan } from './plan/draw.ts'
 import { runPlan } from './run-plan.ts'
 
 const plan = aPlan({ jobs: [aJob('a')] })
