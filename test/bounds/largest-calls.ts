@@ -3,7 +3,7 @@ import { SECOND } from '../../src/core/duration.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
-import { BACK, RedisStage } from '../conformance/redis-stage.ts'
+import { BACK, COMPLETED, RedisStage } from '../conformance/redis-stage.ts'
 import { at, request, TURN_CALLER } from '../support/backend-driver.ts'
 import { connect } from '../support/redis-driver.ts'
 
@@ -49,8 +49,8 @@ async function handDeep(stage: RedisStage): Promise<HandedJob[]> {
 }
 
 /** The first jobs of all buckets; they have started. */
-async function startAll(stage: RedisStage, lease = LEASE): Promise<HandedJob[]> {
-  await admit(stage, 3)
+async function startAll(stage: RedisStage, lease = LEASE, rounds = 3): Promise<HandedJob[]> {
+  await admit(stage, rounds)
   const handed = await handAll(stage, 1, lease)
   const named = { worker: 'w1', lead: 0, lease }
   for (let from = 0; from < handed.length; from += 50) {
@@ -106,6 +106,18 @@ export const LARGEST_CALLS: Readonly<Record<string, LargestCall>> = {
       )
       await stage.backend.verbs.admitMany(turns, at(0))
       return () => stage.claim(DUE)
+    },
+  },
+  'forget buckets with quotas': {
+    verb: 'claim',
+    limits: { '*': '9, 1/s, 5/minute, 300 tokens/minute 20 each' },
+    prepare: async (stage) => {
+      const started = await startAll(stage, LEASE, 1)
+      for (let from = 0; from < started.length; from += 50) {
+        const ends = started.slice(from, from + 50).map((job) => ({ ...job, outcome: COMPLETED }))
+        await stage.backend.verbs.finish(0, ends, at(DUE))
+      }
+      return () => stage.claim(DUE + 100)
     },
   },
   'look for a slot': {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { SECOND } from '../../src/core/duration.ts'
 import { at, COMPLETED, failAndRetry, msAt, request } from '../support/backend-driver.ts'
 import { DRIVERS, openFor } from './drivers.ts'
 
@@ -59,6 +60,19 @@ describe.each(DRIVERS)('%s: forget', (_, open) => {
     await driver.resume('paused', at(50))
     expect(await forgotten(50)).toEqual([])
     expect(await driver.audit()).toMatchObject({ admitted: 4, ended: 4 })
+  })
+
+  test('one with quotas, as soon as nothing counts in them any more', async () => {
+    const driver = await openFor(open, '9, 10/s, 3/second, 5 per 2 seconds, tolerance 0')
+    await driver.lineUp('x', at(0))
+    await driver.runUntil(at(0))
+    const part = Math.ceil((2 * SECOND) / 60)
+    const end = (Math.floor(at(0) / part) + 1) * part + 2 * SECOND
+    await driver.forget(end - 1)
+    expect(await driver.list({}, end - 1)).toMatchObject({ buckets: [{ key: 'a' }], total: 1 })
+    await driver.forget(end)
+    expect(await driver.list({}, end)).toEqual({ buckets: [], total: 0 })
+    expect(await driver.inspect('a', end)).toBeUndefined()
   })
 
   test('one that is used again before it was forgotten is not', async () => {

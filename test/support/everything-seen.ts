@@ -29,23 +29,15 @@ export async function everythingSeen(
     if (job !== undefined) expectAgreement(job, facts[index]!, lines, page.buckets)
   }
   const known = facts.filter((fact, index) => fact !== undefined && jobs[index] !== undefined)
-  const shown = page.buckets.filter((bucket) => !isRemembered(bucket))
-  const total = page.total - (page.buckets.length - shown.length)
-  const filled = lines.filter((line) => shown.some(({ key }) => key === line?.key))
   return [
-    shown.map(withoutDurability),
-    total,
+    page.buckets.map(withoutDurability),
+    page.total,
     audit,
     flow,
-    filled,
+    lines,
     jobs,
     known.map((fact) => comparable(fact, now)),
   ]
-}
-
-/** Redis remembers an idle bucket with quotas for longer than memory, since a step of its clock may be reported late. */
-function isRemembered({ state, quotas }: BucketView): boolean {
-  return state === 'idle' && quotas !== undefined
 }
 
 function expectTotal(line: LineView | undefined, buckets: readonly BucketView[]): void {
@@ -101,7 +93,6 @@ async function viewOf(driver: Driver, id: string, now: number) {
   return view !== undefined && isTurnId(id) && isEnded(view.state) ? undefined : view
 }
 
-/** When a bucket with quotas was last used is remembered for longer on Redis, too. */
-function withoutDurability({ durability: _, lastUsedAt, ...view }: BucketView) {
-  return view.quotas === undefined ? { ...view, lastUsedAt } : view
+function withoutDurability({ durability: _, ...view }: BucketView) {
+  return view
 }

@@ -10,6 +10,8 @@ import { firstSegment } from '../../core/key.ts'
  * | :meta               | hash   | counters, the elected scheduler, the run of the server, number of shards       |
  * | :buckets            | hash   | user key -> packed bucket; only buckets that hold something or must remember    |
  * | :quotas             | hash   | user key -> what the quotas of its limit count; only where it has some          |
+ * | :past                | hash   | user key -> limit and what its quotas counted, of a bucket that was forgotten   |
+ * | :pastends            | zset   | user key -> when that ended, by a clock that is never set forward               |
  * | :zones               | hash   | time zone -> when its clocks are set; only zones of limits; see zone-tables.ts  |
  * | :jobs               | hash   | id -> packed job: its request and its verdict                                   |
  * | :data               | hash   | id -> large data, which are not in the packed job                               |
@@ -50,6 +52,8 @@ export const KEY_TYPES = {
   meta: 'hash',
   buckets: 'hash',
   quotas: 'hash',
+  past: 'hash',
+  pastends: 'zset',
   zones: 'hash',
   jobs: 'hash',
   data: 'hash',

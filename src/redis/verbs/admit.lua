@@ -70,7 +70,7 @@ for at_job = at, #ARGV, 5 do
       else
         if numbers == meta.numbers then expect_whole(meta) end
         numbers = numbers + 1
-        bucket = new_bucket(key, numbers, kind.rule)
+        bucket = new_bucket(key, numbers, kind.rule, now)
       end
       buckets[key] = bucket
     end

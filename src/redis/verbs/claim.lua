@@ -19,6 +19,7 @@ local scheduler, look_ahead, most = ARGV[2], number(ARGV[3]), whole(ARGV[4])
 local lease, keep = number(ARGV[5]), read_keep(6)
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'shares', 'aging', 'gone', 'wake')
 local meta = read_meta()
+if meta.hasQuotas then expect('quotas', 'past', 'pastends') end
 local retimed
 -- A block of its own: Lua allows a script 200 local variables.
 do
@@ -93,6 +94,7 @@ in_rounds(due_buckets('due', now, look_ahead, most), hand_over)
 -- A bucket is remembered until it could be forgotten without the steps of the clock.
 local stepped = stepped_since(read_steps(meta, now), -INF)
 forget_idle(meta, now - stepped, math.min(MOST_PER_CLAIM, #handed / 3 + turns))
+local next_past = forget_past(meta, now)
 forget_ended(meta, keep, now)
 trim_gone(now)
 
@@ -110,7 +112,7 @@ redis.call('DEL', K.wake, K.vacancy)
 -- There may be more to do at once.
 if turns == MOST_PER_CLAIM / 2 or is_rewinding then redis.call('LPUSH', K.wake, '1') end
 local answer = {
-  'ok', text(now), text(next_due), text(meta.resend ~= '' and now or first_of('leases') + meta.lifted), text(first_of('deadlines')), text(math.min(first_of('idle') + stepped, next_trim())),
+  'ok', text(now), text(next_due), text(meta.resend ~= '' and now or first_of('leases') + meta.lifted), text(first_of('deadlines')), text(math.min(first_of('idle') + stepped, next_past, next_trim())),
   text(meta.book), text(retimed),
 }
 for _, value in ipairs(handed) do answer[#answer + 1] = value end

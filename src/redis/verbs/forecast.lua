@@ -22,7 +22,7 @@ if bucket then
   if bucket.book < book then change_limit(bucket, rule, now) end
 else
   expect_whole(meta)
-  bucket = new_bucket(key, 0, rule)
+  bucket = new_bucket(key, 0, rule, now)
 end
 local departs_at, position, retry_at, is_estimate, exceeded = judge(bucket, cost, ARGV[12], INF, now)
 local at, waiting, capacity = text(now), bucket.waiting, text(bucket.capacity)

@@ -18,15 +18,6 @@ export interface Names {
 /** In microseconds: a month of 1970. */
 const LONG_AGO = 2.6e12
 
-/**
- * Whether the store does under quotas what the model leaves out, from where on both may differ: what quotas count moves with a clock
- * that was set forward, and an idle bucket is remembered until such a step would have been reported.
- */
-export function isBeyond({ shard }: World, { bucket, isForward }: StoreView): boolean {
-  const isRemembered = shard.bucket.exists === 0 && bucket !== undefined && quotasOf(shard.limit).length > 0
-  return isForward || isRemembered
-}
-
 /** The first difference between the model and the store; undefined: there is none. */
 export function differenceFrom(world: World, view: StoreView, names: Names): string | undefined {
   const compare = new Comparison(world, names)

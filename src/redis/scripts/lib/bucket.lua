@@ -80,8 +80,8 @@ local function write_buckets(buckets)
 end
 
 -- `rule`: as read_rule returns it.
-local function new_bucket(key, n, rule)
-  return {
+local function new_bucket(key, n, rule, now)
+  local bucket = {
     key = key, n = n, pattern = rule.pattern, capacity = rule.capacity, interval = rule.interval,
     tolerance = rule.tolerance, limit = rule.limit, book = rule.book, next = -INF, carry = 0, frozen = 0, paused = 0,
     waiting = 0, lastCost = 0, lastStart = -INF, startedCost = 0, running = 0, linesTurn = 0, from = -INF,
@@ -89,6 +89,9 @@ local function new_bucket(key, n, rule)
     inBack = 0, turns = 0, hadTurns = false, front = 0, joined = 0, warmUp = rule.warmUp, coldInterval = rule.coldInterval,
     warmth = 0, lastWarmth = 0, startedWarmth = 0, fill = false, isIdle = false,
   }
+  local record, raw = usage.past_of(bucket)
+  if record then usage.recall(bucket, parse_bucket(key, record).limit, raw, now) end
+  return bucket
 end
 
 -- The rule in force, as the caller passes it: seven arguments from `at` on. The limit has its further parts behind it: see usage.lua.

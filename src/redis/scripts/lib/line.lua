@@ -85,7 +85,7 @@ local function schedule(bucket, meta, dues)
   local due = due_of(bucket)
   local was_idle, jobs = bucket.isIdle, bucket.inLine + retrying(bucket) + bucket.inHanded + bucket.running
   bucket.isIdle = jobs == 0 and bucket.paused == 0
-  if bucket.isIdle then redis.call('ZADD', K.idle, math.max(forgettable_at(bucket), usage.forgettable_at(bucket) + SILENCE), bucket.key)
+  if bucket.isIdle then redis.call('ZADD', K.idle, math.max(forgettable_at(bucket), usage.forgettable_at(bucket)), bucket.key)
   elseif was_idle then redis.call('ZREM', K.idle, bucket.key) end
   if due < INF then wake_for(meta, due, schedule_due(bucket, due, dues)) else unschedule_due(bucket) end
 end

@@ -1,4 +1,5 @@
--- How what the quotas of a bucket count is written: by a clock that is never set forward, with sums of what waits.
+-- How what the quotas of a bucket count is written: by a clock that is never set forward, with sums of what waits. Of a bucket that is
+-- forgotten, it is kept apart for a while: a step of the clock that is not reported yet may bring it back.
 
 do
   local MAGIC, HEAD = 0x5627, '<HBdd'
@@ -8,14 +9,7 @@ do
     return part.length and forward.by() or 0
   end
 
-  -- What was written, and by place of the quota the sums in it.
-  function usage.read(bucket, parts)
-    local raw = #parts.quotas > 0 and redis.call('HGET', K.quotas, bucket.key)
-    if not raw then
-      -- It is written with the first slot.
-      if #parts.quotas > 0 and (bucket.granted ~= '' or bucket.lastStart > -INF) then partial('quotas') end
-      return usage.new(parts, 0, 0), {}
-    end
+  local function parse(raw, parts)
     local ok, magic, count, lost_at, changed_at, at = pcall(struct.unpack, HEAD, raw)
     if not ok or magic ~= MAGIC or count ~= #parts.quotas then foreign('quotas') end
     local use, kept = usage.new(parts, lost_at, changed_at), {}
@@ -30,6 +24,52 @@ do
     end
     if at ~= #raw + 1 then foreign('quotas') end
     return use, kept
+  end
+
+  -- What was written, and by place of the quota the sums in it.
+  function usage.read(bucket, parts)
+    local raw = #parts.quotas > 0 and redis.call('HGET', K.quotas, bucket.key)
+    if raw then return parse(raw, parts) end
+    -- It is written with the first slot.
+    if #parts.quotas > 0 and (bucket.granted ~= '' or bucket.lastStart > -INF) then partial('quotas') end
+    return usage.new(parts, 0, 0), {}
+  end
+
+  -- When the last entry ends of what was written, by the clock by which that is.
+  function usage.last_end(raw)
+    local _, count, _, _, at = struct.unpack(HEAD, raw)
+    local last = -INF
+    for _ = 1, count do
+      local size, from = struct.unpack('<I2', raw, at)
+      if size > 0 then last = math.max(last, struct.unpack('<d', raw, from + size * 8 - 8)) end
+      at = from + size * 16
+    end
+    return last
+  end
+
+  -- As it is kept of a bucket that is forgotten, with the bucket's record.
+  function usage.past(record, raw)
+    return struct.pack('<I4', #record) .. record .. raw
+  end
+
+  -- The record that was kept, and what was written with it; nil where there is none, or the limit has no quotas.
+  function usage.past_of(bucket)
+    local parts = usage.of(bucket)
+    local past = parts and #parts.quotas > 0 and redis.call('HGET', K.past, bucket.key)
+    if not past then return nil end
+    local ok, size, from = pcall(struct.unpack, '<I4', past)
+    if not ok or from + size > #past then foreign('past') end
+    return string.sub(past, from, from + size - 1), string.sub(past, from + size)
+  end
+
+  -- The bucket is new, and what quotas counted when it was forgotten a moment ago, under another limit perhaps, may count yet.
+  function usage.recall(bucket, limit, raw, now)
+    local rule_limit = bucket.limit
+    bucket.limit = limit
+    bucket.use = parse(raw, usage.of(bucket))
+    bucket.use.sums = usage.known_sums(bucket, bucket.parts, {})
+    usage.change_limit(bucket, rule_limit, now)
+    usage.clamp(bucket, now)
   end
 
   -- Called where the bucket is written.
