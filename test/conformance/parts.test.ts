@@ -122,6 +122,21 @@ describe.each(DRIVERS)('%s: under a limit of several parts', (_, open) => {
     ])
   })
 
+  test('the next departure is that of a retry which is ready when the quota has room for the line', async () => {
+    const driver = await openFor(open, '20, 10/s, 7/second, tolerance 0')
+    await driver.lineUp('a', at(0))
+    await driver.admit(request('b', { cost: 4 }), at(0))
+    await driver.startNext(at(0))
+    await driver.startNext(at(0.1))
+    await driver.admit(request('c', { cost: 3 }), at(0.2))
+    await driver.finish('b', failAndRetry(at(0.8)), at(0.2))
+    const next = (await driver.inspect('a', at(0.3)))!.nextDepartureAt!
+    expect(next).toBeGreaterThan(msAt(1.1))
+    const [first] = await driver.runUntil(at(2))
+    expect(first![0]).toBe('b')
+    expect(at(first![1])).toBeCloseTo(next * 1_000, 0)
+  })
+
   test('the view of a bucket shows what its quotas and places count', async () => {
     const driver = await openFor(
       open,

@@ -37,7 +37,14 @@ end
 function usage.first_at(bucket, slot)
   local parts, use = usage.of(bucket)
   if usage.is_full(bucket, bucket.running) then return INF end
-  local member = bucket.inHanded > 0 and redis.call('LINDEX', K.handed .. bucket.n, 0) or peek_head(bucket, slot)
-  if not member then return slot end
-  return usage.room_at(parts, use, usage.charges_of(parts, parse_member(member)), slot)
+  local handed = bucket.inHanded > 0 and redis.call('LINDEX', K.handed .. bucket.n, 0)
+  local at, later = nil, slot
+  while later ~= at do
+    at = later
+    -- A retry that is ready meanwhile is the head.
+    local member = handed or peek_head(bucket, at)
+    if not member then return at end
+    later = usage.room_at(parts, use, usage.charges_of(parts, parse_member(member)), at)
+  end
+  return at
 end
