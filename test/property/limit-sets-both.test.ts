@@ -77,6 +77,11 @@ class Play {
   #running: string[] = []
   #fences = new Map<string, number>()
   #readyAt = 0
+  /** How often the limit has changed, and how often it had when a job started. */
+  #changes = 0
+  readonly #changesBefore = new Map<string, number>()
+  /** Redis has settled a start from before a change of the limit upwards only, where memory may have done so downwards. */
+  #isSettledUnlike = false
   now: number
 
   constructor(drivers: readonly Driver[], first: string, start: number) {
@@ -92,7 +97,7 @@ class Play {
     }
     await this.#all((driver) => driver.forget(now))
     await this.#do(step)
-    await this.#all((driver) => seenOf(driver, this.#asked.slice(-4), now))
+    await this.#all((driver) => seenOf(driver, this.#asked.slice(-4), now, this.#isSettledUnlike))
   }
 
   /** All that waits departs, one after the other. */
@@ -140,6 +145,7 @@ class Play {
           const { id, key, cost, costs, attempt, fence } = started
           history.push({ type: 'start', at: now, id, key, cost, ...(costs && { costs }), attempt, fence })
           this.#fences.set(id, fence)
+          this.#changesBefore.set(id, this.#changes)
           this.#started.push(id)
           this.#running.push(id)
         }
@@ -157,7 +163,9 @@ class Play {
           }
         })
         const fence = this.#fences.get(id)!
-        if (isTaken === true) history.push({ type: 'settle', at: now, id, key: 'a', amounts, fence })
+        if (isTaken !== true) break
+        if (this.#changesBefore.get(id) !== this.#changes) this.#isSettledUnlike = true
+        history.push({ type: 'settle', at: now, id, key: 'a', amounts, fence })
         break
       }
       case 'complete':
@@ -178,6 +186,7 @@ class Play {
       }
       case 'limit':
         await this.#all((driver) => driver.setRule('*', step.limit, now))
+        this.#changes++
         this.#noteLimit(step.limit)
     }
   }
@@ -193,14 +202,13 @@ class Play {
   }
 }
 
-/** What both show. When the next job departs is seen when it starts. */
-async function seenOf(driver: Driver, ids: readonly string[], now: number) {
+/** What both show. Where they count unlike in quotas, an idle bucket may be forgotten earlier by one of them. */
+async function seenOf(driver: Driver, ids: readonly string[], now: number, isUnlike: boolean) {
   const view = await driver.inspect('a', now)
+  const shown = view && { ...view, durability: 'any', ...(isUnlike && { nextDepartureAt: 0, quotas: [] }) }
   const jobs = await Promise.all(ids.map((id) => driver.job(id, now)))
   return [
-    // Redis remembers an idle bucket with quotas for longer, since a step of its clock may be reported late. Where a limit changed
-    // while a job ran, it goes on counting what memory knows to have been settled lower.
-    (view?.state ?? 'idle') !== 'idle' && { ...view, durability: 'any', nextDepartureAt: 0, quotas: [] },
+    isUnlike && view?.state === 'idle' ? undefined : shown,
     jobs,
     await driver.audit(),
     await driver.flow(now),
