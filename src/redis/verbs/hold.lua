@@ -29,7 +29,10 @@ local bucket = read_bucket(key)
 if not bucket and (verb == 'resume' or verb == 'unfreeze') then return { 'ok', text(now), '0', '0', '0' } end
 if not bucket and ARGV[10] == '' then return { 'no-limit' } end
 if not bucket and ARGV[7] == '0' then return { 'no-room' } end
-if not bucket then bucket = new_bucket(key, redis.call('HINCRBY', K.meta, 'numbers', 1), rule, now) end
+if not bucket then
+  bucket = new_bucket(key, meta.numbers + 1, rule, now)
+  redis.call('HINCRBY', K.meta, 'numbers', 1)
+end
 read_line(bucket)
 local lifts = verb == 'unfreeze' and bucket.frozen > now
 if verb == 'unfreeze' and not lifts then return { 'ok', text(now), '0', '0', '0' } end
