@@ -18,3 +18,10 @@ test('a worker that closes while Redis refuses writes is known to be unheard, al
   const { failures } = await runPlan(plan, openStore)
   expect(failures).toEqual([])
 })
+
+test('what a caller had asked for that was killed last is looked up before the run ends', async () => {
+  const plan = drawPlan(30005441)
+  expect(plan.faults).toContainEqual(expect.objectContaining({ kind: 'kill', part: 'caller-1' }))
+  const { failures } = await runPlan(plan, openStore)
+  expect(failures).toEqual([])
+})

@@ -98,3 +98,13 @@ test('what a process would have done after it had been stopped does not count wh
     history.filter(({ type, ...event }) => type === 'start' && 'id' in event && event.id === 'j0'),
   ).toHaveLength(1)
 })
+
+test('a turn of which no process heard, neither that it was admitted nor that it was given up, is counted', async () => {
+  const turn = { caller: 1, key: 'k', at: 20, cost: 1, isTry: false }
+  const plan = aPlan({ turns: [turn, { ...turn, at: 110, aborts: 5 }], callers: 1, faults: unheard(100) })
+  const { failures, history } = await runPlan(plan, openStore)
+  expect(failures).toEqual([])
+  const ends = history.flatMap((event) => (event.type === 'end' ? [event.outcome] : []))
+  expect(ends).toEqual(['completed', 'cancelled'])
+  expect(history.at(-1)).toMatchObject({ type: 'audit', admitted: 2, ended: 2 })
+})

@@ -47,6 +47,8 @@ async function take(
       (scene.isClosing(process) && isVelvetRopeError(error, 'closed')) ||
       isVelvetRopeError(error, 'backend-unavailable')
     if (!isKnown) process.onUncaught(error)
+    // A line that refused it has not admitted it. Where nothing has gone wrong, answers come.
+    if (!(error instanceof TurnRefusedError) && scene.struck.length > 0) scene.onTurnUnheard()
   } finally {
     clearTimeout(timer)
     if (process.isAlive) scene.calling.delete(turn)

@@ -28,6 +28,7 @@ export async function direct(scene: Scene, fate: SimProcess): Promise<Rest> {
   const oracle = new Oracle(scene, fate)
   scene.onKilled = (process) => oracle.searchTurnsOf(process)
   scene.onTurnEnd = (id) => oracle.searchTurn(id)
+  scene.onTurnUnheard = () => oracle.searchUnheardTurns()
   scene.onExit = (process, id) =>
     exit(scene, fate, process, id, (part) => void (scene.isOver || recast(scene, part)))
   const isOperated = castAll(scene, fate)

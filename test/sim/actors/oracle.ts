@@ -14,6 +14,8 @@ const EVERY = 100
 const ASK_EVERY = 1_000
 /** Until what a process had sent when it died has reached the store; milliseconds. */
 const ARRIVAL = 400
+/** By then the store has a request that was given up, or refuses it; of a turn that has ended it knows for ten seconds. Milliseconds. */
+const LATEST = 2_500
 /** Processes that live hear of the last ends first; milliseconds. */
 const NEWS = 1_500
 const SOON = 200
@@ -112,18 +114,28 @@ export class Oracle {
     const open = new Set(ids)
     for (const { event } of own) if (event.type === 'end') open.delete(event.id)
     if (open.size === 0) return
-    this.#lookUpLater([...open], ARRIVAL)
+    this.#lookUpLater(ARRIVAL, () => [...open])
   }
 
   /** A turn ended elsewhere, and no process wrote down that it was admitted. */
   searchTurn(id: string): void {
-    if (!this.#scene.record.isAnswered(id)) this.#lookUpLater([id], 0)
+    if (!this.#scene.record.isAnswered(id)) this.#lookUpLater(0, () => [id])
+  }
+
+  /** A caller goes on without its turn: where it heard nothing, no process knows the id of one that was admitted all the same. */
+  searchUnheardTurns(): void {
+    const { plan, record } = this.#scene
+    this.#lookUpLater(LATEST, () => {
+      const shards = Array.from({ length: plan.shards }, (_, shard) => shard)
+      const text = shards.map((shard) => this.#scene.command('HKEYS', `{vr:sim:${shard}}:jobs`).toString())
+      return (text.join().match(/~[\w-]+~[\w-]+/g) ?? []).filter((id) => !record.isAnswered(id))
+    })
   }
 
   /** It counts as under way from now on, so that the oracle does not close before. */
-  #lookUpLater(ids: readonly string[], ms: number): void {
+  #lookUpLater(ms: number, ids: () => readonly string[]): void {
     const at = this.#scene.world.present + ms * 1_000
-    const lookUp = () => Promise.all(ids.map((id) => this.#lookUp(id)))
+    const lookUp = () => Promise.all(ids().map((id) => this.#lookUp(id)))
     this.#lookups.push(new Promise((resolve) => this.#fate.at(at, 0, () => resolve(lookUp()))))
   }
 

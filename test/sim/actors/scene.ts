@@ -55,6 +55,8 @@ export class Scene {
   /** Called when a process was killed, and when a turn has ended. */
   onKilled: (process: SimProcess) => void = () => undefined
   onTurnEnd: (id: string) => void = () => undefined
+  /** Called when a caller has no turn, and may not have heard whether it was admitted. */
+  onTurnUnheard: () => void = () => undefined
   /** Called when a handler ends its process. */
   onExit: (process: SimProcess, id: string) => void = () => undefined
   readonly exits: string[] = []
