@@ -139,7 +139,8 @@ export class Canonical {
     const { ends } = this.#world
     if (entry.until < -1) entry.until = -1
     if (entry.slot <= this.#oldest) entry.slot = ends.never
-    if (entry.startedAt <= this.#counted) entry.startedAt = ends.never
+    // That it has started remains, however long ago that was.
+    if (entry.startedAt !== ends.never && entry.startedAt <= this.#counted) entry.startedAt = ends.never + 1
     if (entry.startAt <= this.#oldest) entry.startAt = ends.never
     const { phase } = entry
     if (phase === FREE) this.#world.freeEntry(entry)
