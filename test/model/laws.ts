@@ -11,8 +11,10 @@ export function judgeStart(world: World, worker: number, entry: Entry): void {
   const limits = setup.limits.slice(0, shard.meta.book + 1)
   const tolerance = Math.max(...limits.map((limit) => limit.tolerance))
   if (globals.tat - tolerance > 0) world.breaks('L2 spacing')
-  globals.tat = Math.max(globals.tat, 0) + shard.limit.interval * shard.cost(job)
-  globals.startedCost = shard.cost(job)
+  const isTheirs = record.state === GRANTED && record.worker === worker && record.epoch === entry.epoch
+  const cost = isTheirs ? shard.cost(job) : Math.min(shard.cost(job), globals.knownCost)
+  globals.tat = Math.max(globals.tat, 0) + shard.limit.interval * cost
+  globals.startedCost = cost
   if (!world.ledger.note(shard, job) && globals.isLossy === 0) world.breaks('L10 quota')
 
   const isLate = entry.startAt < -setup.durations.farthest
@@ -21,7 +23,6 @@ export function judgeStart(world: World, worker: number, entry: Entry): void {
   if (own.told !== ACCEPTED && !isLossy) world.breaks('L5 it ended, and starts')
   if (own.spare === 0 && !isLossy) world.breaks('L5 one start too many')
   own.spare = Math.max(0, own.spare - 1)
-  const isTheirs = record.state === GRANTED && record.worker === worker && record.epoch === entry.epoch
   if (!isTheirs && !isLossy) world.breaks('L8 start without a lease')
   const isOvertaken = (other: number) =>
     told[other]!.told === ACCEPTED && told[other]!.hasStarted === 0 && !isEnded(shard.jobs[other]!)
@@ -33,6 +34,15 @@ export function judgeStart(world: World, worker: number, entry: Entry): void {
     for (const held of entries) if (held.job === entry.job) held.isLatest = 0
   if (world.late.job === entry.job) world.late.isLatest = 0
   entry.isLatest = 1
+}
+
+/**
+ * The store went back to what it held before. It waits for the costliest job of which it still knows, from the loss on: of a
+ * costlier one that was admitted and started since, nothing is left by which it could wait for longer.
+ */
+export function judgeRollback({ globals, shard }: World): void {
+  globals.knownCost = Math.max(1, shard.meta.costliest)
+  globals.tat = Math.min(globals.tat, shard.limit.interval * globals.knownCost)
 }
 
 /** Notes what has ended, and judges what holds in every state. */

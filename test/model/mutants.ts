@@ -144,6 +144,16 @@ const TABLE = {
     setup: { jobs: ONE, ...rolledBack },
     patch: { script: 'gate', from: 'local until_ = since + gap', to: 'local until_ = since + gap / 2' },
   },
+  'quarantine-of-one': {
+    what: 'after a loss a bucket waits for the interval of a job of cost 1',
+    law: 'L2 spacing',
+    setup: { jobs: [{ cost: 2 }], ...rolledBack },
+    patch: {
+      script: '*',
+      from: 'note_loss(meta, now, math.max(1, meta.costliest))',
+      to: 'note_loss(meta, now, 1)',
+    },
+  },
   'no-quarantine': {
     what: 'a loss is not noticed',
     law: 'L2 spacing',

@@ -1,3 +1,4 @@
+import { judgeRollback } from '../laws.ts'
 import { ABSENT } from '../store/shard.ts'
 import { PLACES, type Transition, VERBS } from './transition.ts'
 import { UNASKED, type World } from './world.ts'
@@ -63,6 +64,7 @@ const rollBack: Transition = {
     cells.copyWithin(0, shardSize, 2 * shardSize)
     globals.hasCopy = 0
     lose(world)
+    judgeRollback(world)
     world.shard.meta.isKnownRun = 0
     return true
   },

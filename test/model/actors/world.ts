@@ -1,6 +1,7 @@
 import { Ledger } from '../ledger.ts'
 import type { FaultKind, Setup } from '../setup.ts'
 import { type Cells, recordType } from '../store/cells.ts'
+import { ANY_COST } from '../store/lease.ts'
 import { Shard } from '../store/shard.ts'
 import { type Ends, shiftTimes } from '../store/times.ts'
 
@@ -52,6 +53,8 @@ const GLOBALS = recordType([
   /** The earliest time of the next start, by a clock that is never moved. */
   'tat',
   'startedCost',
+  /** After data were lost: the cost of the costliest job of which the store still knows. What has cost more is forgotten. */
+  'knownCost',
   'frozenUntil',
   'topFence',
 ])
@@ -193,6 +196,7 @@ export class World {
       reuses,
       tat: ends.never,
       frozenUntil: ends.never,
+      knownCost: ANY_COST,
     })
   }
 

@@ -4,7 +4,7 @@ import { RETRY, type Shard } from './shard.ts'
 import { shiftTimes } from './times.ts'
 
 /** More than any limit admits. */
-const ANY_COST = 100
+export const ANY_COST = 100
 
 /** Notes a call of a scheduler or worker: after a silence, every lease is extended by the length of the silence. */
 export function noteActivity(shard: Shard, grace?: number): void {
@@ -37,7 +37,8 @@ export function guardRun(shard: Shard): void {
     noteActivity(shard)
     return
   }
-  if (!isLate && meta.isKnownRun === 0) noteLoss(shard, Math.max(1, meta.costliest))
+  const costliest = shard.has('quarantine-of-one') ? 1 : Math.max(1, meta.costliest)
+  if (!isLate && meta.isKnownRun === 0) noteLoss(shard, costliest)
   if (meta.isKnownRun === 0) for (const job of shard.jobs) if (isHeld(job)) job.isUnsure = 1
   noteActivity(shard, meta.isKnownRun === 0 ? setup.durations.grace : undefined)
   meta.isKnownRun = 1

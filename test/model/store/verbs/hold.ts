@@ -1,6 +1,6 @@
 // As src/redis/verbs/cancel.lua, hold.lua, quarantine.lua and resign.lua, and src/redis/rules/retime.lua.
 
-import { noteActivity, noteLoss, noteStep } from '../lease.ts'
+import { ANY_COST, noteActivity, noteLoss, noteStep } from '../lease.ts'
 import { endWaiting, trimEnded, waits } from '../leave.ts'
 import { rescheduleFrom } from '../line.ts'
 import { changeLimit, freeze as freezeBucket } from '../pace.ts'
@@ -71,7 +71,7 @@ export function quarantine(
 ): void {
   noteActivity(shard)
   if (reason === 'step') noteStep(shard, by, reporter)
-  else if (reason === 'loss') noteLoss(shard, 100)
+  else if (reason === 'loss') noteLoss(shard, ANY_COST)
   else {
     shard.meta.quarantine = 0
     if (by <= 0) shard.meta.isRewinding = 1
