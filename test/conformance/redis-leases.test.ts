@@ -147,7 +147,7 @@ describe('an epoch', () => {
     const [again] = await stage.hand(40)
     expect(again!.id).toBe('x')
     expect(again!.epoch).toBeGreaterThan(y!.epoch)
-    const granted = await stage.gate(again!, 41)
+    const granted = await stage.gate(again!, 41.5)
     const fences = [lost, lostToo, granted].map((answer) =>
       answer.kind === 'granted' ? answer.job.fence : 0,
     )

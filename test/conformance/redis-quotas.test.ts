@@ -81,8 +81,10 @@ describe('a quota', () => {
     await stage.redis.hset(`${stage.tag}:meta`, 'run', 'another')
     // One has started, and 20 may have.
     const [b] = await stage.hand(1)
-    expect(await stage.gate(b!, 1)).toMatchObject({ kind: 'granted', slot: at(1.1) })
-    await stage.start(b!, 1.1)
+    expect(await stage.gate(b!, 1)).toEqual({ kind: 'returned' })
+    const [again] = await stage.hand(1.6)
+    expect(await stage.gate(again!, 1.6)).toMatchObject({ kind: 'granted', slot: at(1.6) })
+    await stage.start(again!, 1.6)
     expect(await stage.hand(30)).toEqual([])
     expect(await dueOf(stage)).toBeGreaterThan(60)
   })

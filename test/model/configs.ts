@@ -115,6 +115,7 @@ export const FULL_RUNS: readonly Setup[] = [
     ...one(...CALLS, ...BULLMQ, ...PROCESSES, 'outage', 'restart'),
   }),
   setup('2 jobs, rollback', { jobs: jobs(2), ...one('rollback') }),
+  setup('2 jobs, window of two, rollback', { jobs: jobs(2), lookAhead: 3, ...one('rollback') }),
   setup('2 jobs, tolerance, wipe or stop', { jobs: jobs(2), limits: [limit(4, 1)], ...one('wipe', 'stop') }),
   setup('2 jobs, clock a little', { jobs: jobs(2), ...one('forward', 'back'), clockStep: 1 }),
   setup('2 jobs, clock jumps', { jobs: jobs(2), ...one('forward', 'back'), clockStep: 3 }),

@@ -139,20 +139,26 @@ const TABLE = {
     patch: { script: 'expire', from: "bucket and state.state == 'granted' then", to: 'false then' },
   },
   'short-quarantine': {
-    what: 'after a loss a bucket waits half an interval',
+    what: 'after a loss a bucket waits half as long',
     law: 'L2 spacing',
-    setup: { jobs: ONE, ...rolledBack },
+    setup: { jobs: ONE, retries: 1, lookAhead: 1, ...rolledBack },
     patch: { script: 'gate', from: 'local until_ = since + gap', to: 'local until_ = since + gap / 2' },
   },
   'quarantine-of-one': {
     what: 'after a loss a bucket waits for the interval of a job of cost 1',
     law: 'L2 spacing',
-    setup: { jobs: [{ cost: 2 }], ...rolledBack },
+    setup: { jobs: [{ cost: 2 }], retries: 1, lookAhead: 1, ...rolledBack },
     patch: {
       script: '*',
       from: 'note_loss(meta, now, math.max(1, meta.costliest))',
       to: 'note_loss(meta, now, 1)',
     },
+  },
+  'lost-slot-forgotten': {
+    what: 'after a loss a bucket does not wait for a slot that was granted before',
+    law: 'L2 spacing',
+    setup: { jobs: ONE, retries: 1, lookAhead: 1, ...rolledBack },
+    patch: { script: 'gate', from: '2 * FARTHEST_SLOT + gap_after', to: 'gap_after' },
   },
   'no-quarantine': {
     what: 'a loss is not noticed',

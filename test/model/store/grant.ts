@@ -5,25 +5,26 @@ import { countPlace, isFull } from './places.ts'
 import { GRANTED, HANDED, RUNNING, type Shard } from './shard.ts'
 import * as usage from './usage.ts'
 
-function postponeAfter({ bucket, setup }: Shard, since: number, gap: number): void {
-  const until = since + gap
+function postponeAfter(shard: Shard, since: number, gap: number): void {
+  const { bucket, setup } = shard
+  const until = since + (shard.has('short-quarantine') ? gap / 2 : gap)
   if (since <= setup.durations.heardEach && until > 0 && until > bucket.next) bucket.next = until
 }
 
 /** Corrects the bucket after a clock that was moved, or a loss. */
 function allowForClock(shard: Shard): void {
-  const { bucket, meta, limit, ends } = shard
+  const { bucket, meta, limit, ends, setup } = shard
   bucket.next = Math.min(bucket.next, farthestNext(shard))
   const known = Math.max(spacingAfterSlot(shard), spacingAfterStart(shard))
   const gapAfter = (cost: number) => {
-    const gap = Math.max(known, limit.interval * Math.min(limit.capacity, Math.max(1, cost)))
-    return shard.has('short-quarantine') ? gap / 2 : gap
+    return Math.max(known, limit.interval * Math.min(limit.capacity, Math.max(1, cost)))
   }
   const costliest = bucket.lastStart === ends.never ? meta.costliest : 1
   if (meta.quarantine !== ends.never) postponeAfter(shard, meta.quarantine, gapAfter(costliest))
   allowForStep(shard)
   if (meta.lostAt !== ends.never) {
-    postponeAfter(shard, meta.lostAt, gapAfter(meta.lostCost))
+    const lostSlot = shard.has('lost-slot-forgotten') ? 0 : 2 * setup.durations.farthest
+    postponeAfter(shard, meta.lostAt, lostSlot + gapAfter(meta.lostCost))
     usage.allowForLoss(shard)
   }
   usage.clamp(shard)

@@ -31,7 +31,8 @@ local function allow_for_clock(bucket, meta, now)
   if meta.quarantine ~= 0 then postpone_after(bucket, meta.quarantine, gap_after(bucket.lastStart == -INF and meta.costliest or 1), now) end
   allow_for_steps(bucket, read_steps(meta, now), now)
   if meta.lostAt ~= 0 then
-    postpone_after(bucket, meta.lostAt, gap_after(meta.lostCost), now)
+    -- A slot may be lost, too, that was granted just before: its worker may use it until then.
+    postpone_after(bucket, meta.lostAt, 2 * FARTHEST_SLOT + gap_after(meta.lostCost), now)
     usage.allow_for_loss(bucket, meta, now)
   end
   usage.clamp(bucket, now)
