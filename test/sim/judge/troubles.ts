@@ -37,6 +37,8 @@ const HANDOVER_LEASE = 2_000
 const RECOVERS = 3_500
 /** Starts go on so long after Redis, or the network, is back, by the contract; microseconds. */
 const AFTER_OUTAGE = 5 * SECOND
+/** After a restart buckets wait so long for slots that may be lost; microseconds. */
+const LOST_SLOTS = 0.5 * SECOND
 /** Starts go on so long after a scheduler was killed, by the contract; microseconds. */
 const AFTER_SCHEDULER = 2 * SECOND
 /** A process that begins works after that; microseconds. */
@@ -114,7 +116,7 @@ function ofFault(plan: Plan, { fault, from, until }: Struck): Trouble[] {
     case 'slow':
       return [trouble(from, until, AFTER_OUTAGE, 'slow link')]
     case 'restart':
-      return [trouble(from, until, AFTER_OUTAGE + quarantineOf(plan), 'restart')]
+      return [trouble(from, until, AFTER_OUTAGE + LOST_SLOTS + quarantineOf(plan), 'restart')]
     case 'step':
       return [trouble(from, until, AFTER_OUTAGE + quarantineOf(plan), 'clock set')]
     default:
