@@ -182,6 +182,9 @@ export class Oracle {
   #endOf({ id, state, endedAt }: JobView) {
     const outcome = OUTCOMES.find((end) => end === state)
     if (outcome === undefined || endedAt === undefined) return undefined
-    return { type: 'end', at: this.#scene.record.timeOf(endedAt), id, outcome } as const
+    const { record } = this.#scene
+    // Where the clock was set back since its start, the store says that it ended then.
+    const known = record.seen.flatMap(({ event }) => ('id' in event && event.id === id ? [event.at] : []))
+    return { type: 'end', at: Math.max(record.timeOf(endedAt), ...known), id, outcome } as const
   }
 }
