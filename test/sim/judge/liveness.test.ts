@@ -126,6 +126,25 @@ test('the lease of a killed worker lasts longer by a time in which no scheduler 
   ).toHaveLength(1)
 })
 
+test('the lease of a killed worker lasts longer by an outage after its death, also for a job that can start only later', () => {
+  const history = [accepted('a', 10), started('a', 10.1), of('pause', 12.5), of('resume', 24)]
+  const { silences, lives } = killed('worker-1', 12)
+  const outage = silence('worker-2', 13, 15, { cause: 'everything', isRestart: true })
+  const facts: Facts = { silences: [...silences!, outage], lives: lives! }
+  expect(breaches([...history, started('a', 32, 'worker-2')], facts)).toEqual([])
+  expect(breaches([...history, started('a', 44, 'worker-2')], facts)).toHaveLength(1)
+})
+
+test('what a worker held that closed while it was not heard waits for its lease', () => {
+  const lives = [{ ...LIVES[0]!, until: 12 * SECOND }, ...LIVES.slice(1)]
+  const history = [accepted('a', 11.9)]
+  const unheard = { lives, silences: [silence('worker-1', 11.95, 12.2)] }
+  expect(breaches([...history, started('a', 24, 'worker-2')], unheard)).toEqual([])
+  expect(breaches([...history, started('a', 35, 'worker-2')], unheard)).toHaveLength(1)
+  const heard = { lives, silences: [silence('worker-1', 1, 2)] }
+  expect(breaches([...history, started('a', 24, 'worker-2')], heard)).toHaveLength(1)
+})
+
 test('nothing is expected while no worker lives, and while all handlers are busy', () => {
   const gone = LIVES.map((life) => ({ ...life, until: 10 * SECOND }))
   const back = { lives: [...gone, { name: 'worker-1#2', from: 60 * SECOND, until: NEVER }] }

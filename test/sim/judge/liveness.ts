@@ -184,13 +184,15 @@ function usualOf(plan: Plan): (line: Line) => number {
 function latestAfter(from: number, usual: number, troubles: readonly Trouble[]) {
   let at = from + usual
   let why = 'nothing was wrong'
-  for (const { from: begin, until, bound, adds, what } of troubles) {
+  let hasLift = false
+  for (const { from: begin, until, bound, adds, what, isLifted = false } of troubles) {
     if (begin > at) break
     if (until + bound + usual <= from) continue
-    const moved = Math.max(adds > 0 ? at + adds : at, until + bound + usual)
+    const moved = Math.max(adds > 0 && !hasLift ? at + adds : at, until + bound + usual)
     if (moved === at) continue
     at = moved
     why = what
+    hasLift ||= isLifted
   }
   return { at, why }
 }

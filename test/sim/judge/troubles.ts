@@ -18,6 +18,8 @@ export interface Trouble {
   /** Every wait that it meets takes so much longer. */
   readonly adds: number
   readonly what: string
+  /** Its bound has what outages add. */
+  readonly isLifted?: boolean
 }
 
 /** What the times at which starts go on depend on. */
@@ -45,6 +47,10 @@ const AFTER_SCHEDULER = 2 * SECOND
 const BEGINS = 3 * SECOND
 /** A worker that closes waits so long for what was delivered to it; microseconds. */
 const CLOSES = 5 * SECOND
+/** Schedulers that have nothing to do call the store so often; milliseconds. */
+const CALLS_EACH = 1_500
+/** After an outage a process is heard again by then: the longest pause between two attempts to connect, and to connect. Milliseconds. */
+const HEARD_AGAIN = 1_500
 
 /** All that kept jobs from starting in a run, by their begins. */
 export function troublesOf(known: Circumstances): Trouble[] {
@@ -55,7 +61,8 @@ export function troublesOf(known: Circumstances): Trouble[] {
     lives.filter(({ name }) => isScheduler(plan, name)),
   )
   return [
-    ...silences.map((silence) => lengthened(ofSilence(plan, silence), silence, unscheduled)),
+    ...silences.map((silence) => lengthened(ofSilence(plan, silence), silence, silences, unscheduled)),
+    ...lives.flatMap((life) => closedUnheard(plan, life, silences)),
     ...struck.flatMap((one) => ofFault(plan, one)),
     ...missing(
       known,
@@ -67,15 +74,28 @@ export function troublesOf(known: Circumstances): Trouble[] {
   ].sort((a, b) => a.from - b.from)
 }
 
-/** The leases of a dead worker last longer by a silence: time passes for them only while the store is called. */
-function lengthened(death: Trouble, { isDeath, process }: Silence, unscheduled: readonly Trouble[]): Trouble {
+/**
+ * The leases of a dead worker last longer by a time without a scheduler, since time passes for them only while the store is called,
+ * and by what an outage adds to all leases.
+ */
+function lengthened(
+  death: Trouble,
+  { isDeath, process }: Silence,
+  silences: readonly Silence[],
+  unscheduled: readonly Trouble[],
+): Trouble {
   if (!isDeath || !process.startsWith('worker')) return death
   let { bound } = death
+  const isMet = (from: number) => from >= death.from && from <= death.until + bound
   for (const gap of unscheduled) {
-    const isMet = gap.from >= death.from && gap.from <= death.until + bound
-    if (isMet && gap.until !== Number.POSITIVE_INFINITY) bound += gap.until - gap.from
+    if (isMet(gap.from) && gap.until !== Number.POSITIVE_INFINITY) bound += gap.until - gap.from
   }
-  return { ...death, bound }
+  // All processes were silent then.
+  const outages = new Map(
+    silences.flatMap((one) => (one.cause === 'everything' ? [[one.from, one] as const] : [])),
+  )
+  for (const outage of outages.values()) if (isMet(outage.from)) bound += liftOf(outage)
+  return { ...death, bound, isLifted: true }
 }
 
 function trouble(from: number, until: number, bound: number, what: string, adds = 0): Trouble {
@@ -89,11 +109,27 @@ export function recoveryOf(plan: Plan, name: string): number {
   return (lease + RECOVERS) * 1_000
 }
 
+/** By how much leases last longer: from the last call before an outage to the first one after, and by a grace. Microseconds. */
+function liftOf({ from, until, isRestart }: Pick<Silence, 'from' | 'until' | 'isRestart'>): number {
+  return until - from + (CALLS_EACH + HEARD_AGAIN + (isRestart === true ? RESTART_GRACE : 0)) * 1_000
+}
+
+/** A process that closes while it is not heard can give nothing back: what it held waits for its lease, as after its death. */
+function closedUnheard(plan: Plan, { name, until }: Life, silences: readonly Silence[]): Trouble[] {
+  const own = silences.filter(({ process }) => process === name)
+  const isUnheard = own.some((silence) => {
+    return silence.from <= until + CLOSES && until <= silence.until + HEARD_AGAIN * 1_000
+  })
+  if (!isUnheard || own.some(({ isDeath }) => isDeath) || leaseOf(plan, name) === undefined) return []
+  const lifted = own.reduce((sum, silence) => sum + (silence.cause === 'everything' ? liftOf(silence) : 0), 0)
+  return [
+    { ...trouble(until, until, recoveryOf(plan, name) + lifted, `${name} closed unheard`), isLifted: true },
+  ]
+}
+
 function ofSilence(plan: Plan, { process, from, until, isDeath, cause, isRestart }: Silence): Trouble {
   if (cause === 'everything') {
-    // Leases last longer by the outage, and by that.
-    const grace = isRestart === true ? RESTART_GRACE * 1_000 : 0
-    return trouble(from, until, AFTER_OUTAGE, 'outage', until - from + grace)
+    return trouble(from, until, AFTER_OUTAGE, 'outage', liftOf({ from, until, isRestart }))
   }
   if (isDeath) {
     if (process.startsWith('producer')) return trouble(from, until, 0, 'producer killed')
