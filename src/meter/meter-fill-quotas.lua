@@ -12,6 +12,8 @@
 --          behind them what counts, packed
 
 local FIRST, SIZE = 10, 7
+expect_arguments(FIRST - 1)
+if (#ARGV + 1 - FIRST) % SIZE ~= 0 then refuse_arguments() end
 local now, amount, capacity, interval = read_now(ARGV[1]), number(ARGV[2]), number(ARGV[3]), number(ARGV[4])
 local windows, parts = ARGV[7], {}
 for at = FIRST, #ARGV, SIZE do

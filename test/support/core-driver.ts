@@ -11,6 +11,7 @@ import {
 } from '../../src/core/bucket.ts'
 import { MILLISECOND } from '../../src/core/duration.ts'
 import { parseLimit } from '../../src/core/limit.ts'
+import * as usages from '../../src/core/usage.ts'
 import { admit } from '../../src/core/verdict.ts'
 
 /** What the rounding of epoch microseconds may add. */
@@ -19,15 +20,21 @@ const ROUNDING_MS = 0.0005
 interface Waiting {
   readonly id: string
   readonly cost: number
+  readonly costs: usages.Costs | undefined
   readonly expiresAt: number
 }
 
-/** The core and nothing else: one bucket and a list, without retries, as the reference for every backend. */
+/**
+ * The core and nothing else: one bucket and a list, without retries, as the reference for every backend. What starts ends at once,
+ * so every place is free.
+ */
 export class CoreDriver {
   #bucket
   #line: Waiting[] = []
   /** The slot of the head. */
   #due = Number.POSITIVE_INFINITY
+  /** Since when the head may depart. */
+  #from = Number.NEGATIVE_INFINITY
 
   constructor(limit: string) {
     this.#bucket = createBucket(parseLimit(limit))
@@ -38,27 +45,51 @@ export class CoreDriver {
   }
 
   /** Returns what its producer gets. */
-  admit(id: string, cost: number, deadline: number, now: number) {
-    const verdict = admit(this.#bucket, { cost, deadline }, now, this.#line)
+  admit(id: string, cost: number, deadline: number, now: number, costs?: usages.Costs) {
+    const verdict = admit(this.#bucket, { cost, costs, deadline }, now, this.#line)
+    const { isEstimate = false } = verdict
     if (!verdict.accepted) {
       const { accepted, reason, retryAt } = verdict
       const retryAfterMs = Math.max(1, Math.ceil((retryAt - now) / MILLISECOND - ROUNDING_MS))
-      return { accepted, reason, retryAfterMs, ...this.#fill }
+      return { accepted, reason, retryAfterMs, isEstimate, ...this.#fill }
     }
-    this.#line.push({ id, cost, expiresAt: deadline + this.#bucket.limit.tolerance + 1 })
+    this.#line.push({ id, cost, costs, expiresAt: deadline + this.#bucket.limit.tolerance + 1 })
     if (this.#line.length === 1) this.#arm(now)
     const departsAt = verdict.departsAt / MILLISECOND
-    return { accepted: true, departsAt, position: this.#line.length, ...this.#fill }
+    return { accepted: true, departsAt, position: this.#line.length, isEstimate, ...this.#fill }
   }
 
-  /** Starts the head if it is due; returns its id and the slot. */
-  startNext(now: number): readonly [id: string, slot: number] | undefined {
+  /** Starts the head if it is due; returns its id and the slot. `actual`: what it really counts, which it says at once. */
+  startNext(now: number, actual?: usages.Costs): readonly [id: string, slot: number] | undefined {
     if (this.#due > now) return undefined
-    const { id, cost } = this.#line.shift()!
-    const slot = reserveDue(this.#bucket, cost, this.#due, now)
-    depart(this.#bucket, cost, now)
+    const job = this.#line.shift()!
+    const { limit, usage } = this.#bucket
+    const slot = reserveDue(this.#bucket, job.cost, this.#due, now)
+    depart(this.#bucket, job.cost, now)
+    if (usage !== undefined) {
+      const charges = usages.chargesOf(limit, job)
+      usages.tidy(limit, usage, now)
+      usages.charge(limit, usage, charges, now)
+      for (const [unit, units] of Object.entries(actual ?? {})) {
+        const index = limit.quotas.findIndex((quota) => quota.unit === unit)
+        usages.settle(limit, usage, unit, charges[index]!, units, now)
+      }
+    }
     this.#arm()
-    return [id, slot]
+    return [job.id, slot]
+  }
+
+  get hasQuotas(): boolean {
+    return this.#bucket.usage !== undefined
+  }
+
+  isIdle(now: number): boolean {
+    return isIdle(this.#bucket, now)
+  }
+
+  /** Whether a quota counts the unit. */
+  counts(unit: string): boolean {
+    return this.#bucket.limit.quotas.some((quota) => quota.unit === unit)
   }
 
   expire(now: number): string[] {
@@ -72,7 +103,8 @@ export class CoreDriver {
     if (job === undefined) return false
     this.#line = this.#line.filter((waiting) => waiting !== job)
     leave(this.#bucket, job.cost)
-    if (this.#line.length === 0) this.#arm()
+    // Another head may count less in quotas.
+    this.#arm(this.#line.length === 0 ? undefined : this.#from)
     return true
   }
 
@@ -99,8 +131,8 @@ export class CoreDriver {
     this.#arm(now)
   }
 
-  setLimit(text: string): void {
-    changeLimit(this.#bucket, parseLimit(text), 0)
+  setLimit(text: string, now: number): void {
+    changeLimit(this.#bucket, parseLimit(text), now)
     this.#arm()
   }
 
@@ -114,7 +146,15 @@ export class CoreDriver {
   }
 
   #arm(from = Number.NEGATIVE_INFINITY): void {
-    const isDue = this.#line.length > 0 && !this.#bucket.paused
-    this.#due = isDue ? nextSlot(this.#bucket, from) : Number.POSITIVE_INFINITY
+    this.#from = from
+    this.#due = this.#dueFrom(from)
+  }
+
+  #dueFrom(from: number): number {
+    const [head] = this.#line
+    const { limit, usage, paused } = this.#bucket
+    if (head === undefined || paused) return Number.POSITIVE_INFINITY
+    const slot = nextSlot(this.#bucket, from)
+    return usage === undefined ? slot : usages.roomAt(limit, usage, usages.chargesOf(limit, head), slot)
   }
 }

@@ -83,8 +83,9 @@ function expectAgreement(
  */
 function comparable(facts: JobFacts | undefined, now: number) {
   if (facts?.wait === undefined) return facts
-  const { stall: _, handed: __, head, next, ...wait } = facts.wait
-  return { ...facts, wait: { ...wait, next: Math.max(next, now), head: head.isTurn } }
+  const { stall: _, handed: __, head, next, frozenUntil, ...wait } = facts.wait
+  const times = { next: Math.max(next, now), frozenUntil: Math.max(frozenUntil, now) }
+  return { ...facts, wait: { ...wait, ...times, head: head.isTurn } }
 }
 
 /** A turn that has ended may be known still, or not. */

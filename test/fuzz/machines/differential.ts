@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { expect } from 'vitest'
 import { isVelvetRopeError } from '../../../src/core/errors.ts'
 import { DRIVERS } from '../../conformance/drivers.ts'
@@ -13,19 +12,21 @@ import {
 } from '../../support/backend-driver.ts'
 import { everythingSeen } from '../../support/everything-seen.ts'
 import { isTurnId } from '../../support/turn-id.ts'
-import { KEYS, limit, STEPS, steps, type Verb } from '../commands.ts'
+import { KEYS, STEPS, trace, type Verb } from '../commands.ts'
 import { machine } from '../machine.ts'
 
 /** One trace, played to every backend; every answer of one is the answer of all. */
 class Play {
   #now = at(0)
   readonly #drivers: readonly Driver[]
+  readonly #hasSets: boolean
   readonly #requests: Request[] = []
   readonly #running: string[] = []
   readonly #retries = new Set<number>()
 
-  constructor(drivers: readonly Driver[]) {
+  constructor(drivers: readonly Driver[], hasSets: boolean) {
     this.#drivers = drivers
+    this.#hasSets = hasSets
   }
 
   async step(verb: Verb, lapse: number): Promise<void> {
@@ -35,14 +36,14 @@ class Play {
     await this.#all((driver) => driver.forget(now))
     await this.#do(verb, now)
     const ids = this.#requests.slice(-5).map(({ id }) => id)
-    await this.#all((driver) => everythingSeen(driver, KEYS, ids, now))
+    await this.#all((driver) => everythingSeen(driver, KEYS, ids, now, this.#hasSets))
   }
 
   async #do(verb: Verb, now: number): Promise<void> {
     switch (verb.do) {
       case 'admit': {
         const deadline = verb.patience === null ? Number.POSITIVE_INFINITY : now + verb.patience
-        const asked = this.#request(verb.key, verb.cost, deadline, verb.isTurn)
+        const asked = this.#request(verb.key, verb.cost, deadline, verb.isTurn, verb.tokens)
         return this.#all((driver) => driver.admit(asked, now))
       }
       case 'admitMany': {
@@ -71,6 +72,12 @@ class Play {
       }
       case 'freeze':
         return this.#all((driver) => driver.freeze(verb.key, now + verb.time, now))
+      case 'settle': {
+        const { id } = this.#requests[verb.which % Math.max(1, this.#requests.length)] ?? { id: '' }
+        // A turn that has ended is settled by its caller.
+        if (id === '' || isTurnId(id)) return
+        return this.#all((driver) => driver.settle(id, { tokens: verb.units }, now))
+      }
       case 'setRule':
         return this.#all((driver) => driver.setRule(verb.pattern, verb.limit, now))
       case 'unsetRule':
@@ -80,12 +87,19 @@ class Play {
     }
   }
 
-  #request(key: string, cost: number, deadline: number, isTurn: boolean): Request {
+  #request(key: string, cost: number, deadline: number, isTurn: boolean, tokens?: number): Request {
     const number = this.#requests.length
     const id = isTurn ? `~${TURN_CALLER}~${number}` : `j${number}`
     // Some data are kept apart from their job.
     const data = number % 9 === 4 ? `"${'x'.repeat(4_200)}"` : `"${id}"`
-    const asked = request(id, { key, cost, deadline, data, ...(isTurn && { isTurn }) })
+    const asked = request(id, {
+      key,
+      cost,
+      deadline,
+      data,
+      ...(isTurn && { isTurn }),
+      ...(tokens && { costs: { tokens } }),
+    })
     this.#requests.push(asked)
     return asked
   }
@@ -138,20 +152,20 @@ async function answerOf<Value>(promise: Promise<Value>) {
 /** Memory against Redis: after each command, every answer and everything that can be seen. Each command is one input. */
 export const differential = machine({
   name: 'memory against Redis',
-  inputs: fc.tuple(fc.record({ '*': limit, b: limit }), steps),
+  inputs: trace,
   few: 200,
   share: 8,
   size: STEPS / 2,
   open: async () => {
-    const give = async ([limits, trace]: [Record<string, string>, [Verb, number][]]) => {
+    const give = async ([hasSets, limits, steps]: [boolean, Record<string, string>, [Verb, number][]]) => {
       const drivers = await Promise.all(DRIVERS.map(([, open]) => open(limits)))
       try {
-        const play = new Play(drivers)
-        for (const [verb, lapse] of trace) await play.step(verb, lapse)
+        const play = new Play(drivers, hasSets)
+        for (const [verb, lapse] of steps) await play.step(verb, lapse)
       } finally {
         await Promise.all(drivers.map((driver) => driver.close()))
       }
-      return trace.length
+      return steps.length
     }
     return { give, close: async () => undefined }
   },
