@@ -116,11 +116,10 @@ const verbWith = (limit: fc.Arbitrary<string>, cost: fc.Arbitrary<number>) =>
 export const verb = verbWith(limit, cost)
 export type Verb = typeof verb extends fc.Arbitrary<infer Value> ? Value : never
 export const STEPS = 40
-const traceWith = (hasSets: boolean, limit: fc.Arbitrary<string>, cost: fc.Arbitrary<number>) =>
+const traceWith = (limit: fc.Arbitrary<string>, cost: fc.Arbitrary<number>) =>
   fc.tuple(
-    fc.constant(hasSets),
     fc.record({ '*': limit, b: limit }),
     fc.array(fc.tuple(verbWith(limit, cost), time), { minLength: 1, maxLength: STEPS, size: 'max' }),
   )
 /** What is done under limits with a pace alone, or under limits of several parts. */
-export const trace = fc.oneof(traceWith(false, paceLimit, cost), traceWith(true, setLimit, smallCost))
+export const trace = fc.oneof(traceWith(paceLimit, cost), traceWith(setLimit, smallCost))
