@@ -1,7 +1,8 @@
 import type { Clock } from '../../core/clock.ts'
-import { MILLISECOND } from '../../core/duration.ts'
+import { MILLISECOND, SECOND } from '../../core/duration.ts'
 import { HandlerShares } from '../../core/handler-shares.ts'
 import type { Semaphore } from '../../core/semaphore.ts'
+import { retryDelay } from '../connection/retry-delay.ts'
 import { type Delivery, deliveryName } from '../transport/transport.ts'
 import { BucketQueue } from './bucket-queue.ts'
 import { GateEntry } from './gate-entry.ts'
@@ -13,6 +14,8 @@ import { WaitingRoom } from './waiting-room.ts'
 
 /** A job that asks again whether it is next is in no hurry; no processor time is spent on precision. */
 const SLACK = 2 * MILLISECOND
+/** For so long it is tried to give a job back: a worker that closes while Redis is away does not wait for it. */
+const GIVES_BACK = SECOND
 
 export interface RedisGatePorts extends StartSequencePorts {
   readonly clock: Clock
@@ -160,14 +163,22 @@ export class RedisGate {
     this.#queues.delete(key)
   }
 
+  /** Tries again for a moment, in which a broken connection is made anew; after that the lease ends, and the store takes the job back. */
   async #giveBack({ job: { shard, id, epoch, key }, isUrgent }: GateEntry): Promise<void> {
     const { calls, clock, worker } = this.#ports
     // Another worker is to have it at once.
     const delay = this.#isClosed || isUrgent ? 0 : this.#room.awayFor(key, clock.now())
-    try {
-      await calls.finish(shard, { id, epoch, outcome: { kind: 'back', worker, delay } })
-    } catch {
-      // The call has reported it. The lease ends, and the store takes the job back.
+    const until = clock.now() + GIVES_BACK
+    for (let failures = 1; ; failures++) {
+      try {
+        await calls.finish(shard, { id, epoch, outcome: { kind: 'back', worker, delay } })
+        return
+      } catch {
+        // The call has reported it.
+        const at = clock.now() + retryDelay(failures)
+        if (at > until) return
+        await new Promise<void>((resolve) => void clock.wake(at, resolve, SLACK))
+      }
     }
   }
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { BackendUnavailableError } from '../../../../src/core/errors.ts'
 import { EPOCH, expectEmpty, GateStage } from './gate-stage.ts'
 
 const calls = (stage: GateStage, verb: string) => stage.store.calls.filter((call) => call.startsWith(verb))
@@ -294,6 +295,26 @@ describe('close', () => {
     const back = stage.store.finished.filter(([, { outcome }]) => outcome.kind === 'back')
     expect(back.map(([id]) => id).sort()).toEqual(['a2', 'a3', 'b1'])
     await stage.pass(61_000)
+    expectEmpty(stage)
+  })
+
+  test('gives back a job whose slot it has not heard of as soon as a broken connection is made anew', async () => {
+    const stage = await new GateStage().open()
+    const { store } = stage
+    const finish = store.finish.bind(store)
+    let refused = 0
+    store.finish = (...report) => {
+      if (++refused > 2) return finish(...report)
+      return Promise.reject(new BackendUnavailableError('not connected'))
+    }
+    stage.take(store.hand('a', 1))
+    const closed = stage.gates[0]!.close()
+    await stage.pass(1_000)
+    expect(refused).toBe(3)
+    await closed
+    expect(stage.starts).toEqual([])
+    expect(stage.store.finished.map(([id, { outcome }]) => [id, outcome.kind])).toEqual([['a1', 'back']])
+    stage.errors.length = 0
     expectEmpty(stage)
   })
 
