@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { startRedis } from '../support/redis-server.ts'
 import { exponentOf } from './exponent.ts'
 import { type Grow, type Growth, measureGrowth, TRIES, tableOf } from './growth.ts'
-import { growBuckets, growData, growLine, growRules, SHORTEST_LINE } from './subjects.ts'
+import { growBuckets, growData, growLine, growRules, growSets, SHORTEST_LINE } from './subjects.ts'
 import { EntryCounter } from './work.ts'
 
 /** The logarithm grows less: from a thousand to a million it doubles. */
@@ -28,6 +28,13 @@ const DIMENSIONS: readonly (readonly [what: string, Dimension])[] = [
     'jobs in a line',
     {
       grow: growLine,
+      sizes: isLong ? [SHORTEST_LINE, 10_000, 100_000, 1_000_000] : [SHORTEST_LINE, 10_000, 30_000],
+    },
+  ],
+  [
+    'jobs in a line under quotas',
+    {
+      grow: growSets,
       sizes: isLong ? [SHORTEST_LINE, 10_000, 100_000, 1_000_000] : [SHORTEST_LINE, 10_000, 30_000],
     },
   ],

@@ -30,6 +30,16 @@ export async function growLine(url: string, redis: Redis, length: number): Promi
   return grown(url, await openDeepLines(url, redis, length, SHORTEST_LINE))
 }
 
+/**
+ * The same under a limit of four quotas and places. Each quota has room for what the verbs start, and not for the line, so that a
+ * verdict follows the jobs of the line.
+ */
+export async function growSets(url: string, redis: Redis, length: number): Promise<Grown> {
+  const parts =
+    ', 2000/hour, 2500 per day, 60000 tokens/hour 25 each, 2800 per day in Europe/Berlin, 500 at once'
+  return grown(url, await openDeepLines(url, redis, length, SHORTEST_LINE, { parts, costs: { tokens: 20 } }))
+}
+
 /** A shard with so many more buckets, of which each holds a job. */
 export async function growBuckets(url: string, redis: Redis, count: number): Promise<Grown> {
   const lines = await openDeepLines(url, redis, SHORTEST_LINE, SHORTEST_LINE)

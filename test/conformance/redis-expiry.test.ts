@@ -128,3 +128,19 @@ test('a job that is cancelled is reported as of then, although that answer was l
   const cancel = cancelVerb(new RepeatingStore(connection, stage.backend.store.tags, 'test'), KEEP)
   expect(await cancel('y', at(2))).toMatchObject({ id: 'y', at: at(2) })
 })
+
+test.each([
+  ['of one part', '99, 10/s', [75, 15, 0]],
+  ['of several parts', '99, 10/s, 9/minute, 9 at once', [38, 38, 14, 0]],
+])('a call expires as many jobs as it has the time for, under limits %s', async (_, limit, expected) => {
+  const stage = await RedisStage.open(limit)
+  const asked = Array.from({ length: 90 }, (_, index) => request(`j${index}`))
+  await stage.backend.verbs.admitMany(asked, at(0))
+  const { redis, tag } = stage
+  await redis.zadd(`${tag}:deadlines`, ...asked.flatMap(({ id }, index) => [at(1) + index, id]))
+  const counts = []
+  for (let call = 0; call < expected.length; call++)
+    counts.push((await stage.backend.verbs.expire(0, at(2))).length)
+  expect(counts).toEqual(expected)
+  await stage.balances()
+})

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
 import { SECOND } from '../../src/core/duration.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
+import type { Costs } from '../../src/core/usage.ts'
 import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import { BACK, COMPLETED, RedisStage } from '../conformance/redis-stage.ts'
 import { at, request } from './backend-driver.ts'
@@ -18,6 +19,8 @@ export interface DeepLines {
   readonly stage: RedisStage
   readonly length: number
   readonly other: number
+  /** The further parts of the limit of both, behind a comma. */
+  readonly parts: string
   /** Seconds. The lines are filled at 0. */
   clock: number
   /** Jobs that verbs have made so far. */
@@ -31,6 +34,10 @@ export interface DeepOptions {
   readonly data?: string
   /** How many rules there are besides that of the lines. Default: 0. */
   readonly rules?: number
+  /** Further parts of the limit of both lines: `, 9/s`. Default: none. */
+  readonly parts?: string
+  /** What each job of the first line names. */
+  readonly costs?: Costs
 }
 
 /** On a server of the caller's own. */
@@ -39,14 +46,14 @@ export async function openDeepLines(
   client: Redis,
   length: number,
   other: number,
-  { data = '1', rules = 0 }: DeepOptions = {},
+  { data = '1', rules = 0, parts = '', costs }: DeepOptions = {},
 ): Promise<DeepLines> {
   const options = { connection: connect(url), client, keepFinished: 100 }
   const others = Array.from({ length: rules }, (_, n) => [`other/${n}`, `${n + 1}, 5/s`] as const)
-  const limits = { '*': `${CAPACITY}, 1000/s`, ...Object.fromEntries(others) }
+  const limits = { '*': `${CAPACITY}, 1000/s${parts}`, ...Object.fromEntries(others) }
   const stage = await RedisStage.open(limits, options)
   for (const key of ['a', 'b'])
-    await stage.backend.verbs.admit({ ...request(key, { key, data }), deadline: NEVER }, at(0))
+    await stage.backend.verbs.admit({ ...request(key, { key, data, costs }), deadline: NEVER }, at(0))
   await deepen(stage.redis, stage.tag, { key: 'a', like: 'a', prefix: 'a', count: length, now: at(0) })
   // Where all jobs cost 1, a refusal need not look at them.
   await stage.backend.verbs.admit(
@@ -56,7 +63,7 @@ export async function openDeepLines(
   const half = { key: 'b', like: 'b', count: other / 2, now: at(0) }
   await deepen(stage.redis, stage.tag, { ...half, prefix: 'b' })
   await deepen(stage.redis, stage.tag, { ...half, prefix: 'late', deadline: LATE * SECOND })
-  return { stage, length, other, clock: 10, made: 0, chosen: 0 }
+  return { stage, length, other, parts, clock: 10, made: 0, chosen: 0 }
 }
 
 type Verb = (lines: DeepLines) => Promise<unknown>
@@ -158,7 +165,7 @@ export const DEEP_VERBS: Readonly<Record<string, Verb>> = {
   'explain a job with a retry in the line': (lines) => explain(lines, 1),
   'look at a job with a retry in the line': (lines) => look(lines, 0.5),
   'change the rules': (lines) => {
-    const rule = parseRule('*', `${CAPACITY}, ${900 + (lines.made++ % 7)}/s`)
+    const rule = parseRule('*', `${CAPACITY}, ${900 + (lines.made++ % 7)}/s${lines.parts}`)
     return lines.stage.backend.rules.change({ kind: 'set', rule }, at(lines.clock))
   },
   quarantine: (lines) => lines.stage.backend.verbs.quarantine(0, at(lines.clock)),

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- waiting | retrying | handed and without a slot -> expired, for jobs whose deadline has passed; 75 at most.
+-- waiting | retrying | handed and without a slot -> expired, for jobs whose deadline has passed; 75 at most, of which those under
+-- limits of several parts count twice: what counts there is read and written with each.
 -- uses: shard forward sweeps loss lease job warmth quota calendar usage stored charge bucket pace state kept retention ended blocks next line waiting head lookup leave
 --
 -- KEYS[1]  the shard's tag
@@ -14,9 +15,11 @@ if replayed then return replayed end
 local meta = read_meta()
 -- What ends now must not count as ended that much earlier when the step is noted.
 if now < meta.heardAt then note_activity(meta, now) end
-local answer = { text(now) }
+local answer, left = { text(now) }, MOST_SWEPT
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now, 'LIMIT', 0, MOST_SWEPT)) do
+  if left <= 0 then break end
   local is_readable, job, state, bucket = pcall(read_waiting, id)
+  left = left - (is_readable and bucket and usage.of(bucket) and 2 or 1)
   if not is_readable then redis.call('ZADD', K.deadlines, now + UNREADABLE, id)
   elseif bucket and state.state == 'granted' then
     -- It starts, or it comes back and has expired.
