@@ -185,6 +185,21 @@ describe('the turn of a caller whose process is silent', () => {
     expect(await stage.jobs.finish(of('~c~1'), COMPLETED, HANDED)).toMatchObject({ isMine: false })
   })
 
+  test('that was granted a place keeps it for its lease, though no start is reported; without places it has a second', async () => {
+    const answers = ['9, 1/s, 1 at once', '9, 1/s'].map(async (limit) => {
+      const stage = await TurnStage.open(limit)
+      await stage.admit('~c~1', 0)
+      const handed = (await stage.claim(0)).of('~c~1')
+      expect(await stage.gate(handed, 0)).toMatchObject({ kind: 'granted' })
+      return [await stage.recover(1), await stage.recover(HANDED - 0.001), await stage.recover(HANDED)]
+    })
+    const failed = [{ id: '~c~1', failed: true }]
+    expect(await Promise.all(answers)).toMatchObject([
+      [[], [], failed],
+      [failed, [], []],
+    ])
+  })
+
   test('that settles before its start is reported has the lease of one that departed', async () => {
     const stage = await TurnStage.open('9, 1/s, 9 tokens/minute 5 each, 1 at once')
     await stage.admit('~c~1', 0)

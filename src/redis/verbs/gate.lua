@@ -96,8 +96,10 @@ local function answer(at)
     write_state(state)
     write_bucket(bucket)
   end
-  hold_lease(meta, id, is_turn(id) and math.min(now + lease, start_at + NEWS) or now + lease)
   local parts = is_turn(id) and usage.of(bucket)
+  -- The caller of a turn whose start is not heard of is soon taken for dead, but not where it may hold a place.
+  local is_soon = is_turn(id) and not (parts and parts.places)
+  hold_lease(meta, id, is_soon and math.min(now + lease, start_at + NEWS) or now + lease)
   local turn_parts = parts and (parts.places and '1' or '0') or nil
   return {
     -- A worker that is later than `latest` asks again: the bucket may have been frozen meanwhile.

@@ -13,9 +13,14 @@ const AFTER_LOSS = 100
 
 /** Does what the plan says beside the jobs, and looks at things; resolves when all is done. */
 export async function operate(scene: Scene, shaper: Shaper<Payload>, process: SimProcess): Promise<void> {
+  let changed: Promise<unknown> = Promise.resolve()
   const act = async (action: Action) => {
     if (action.at * 1_000 > process.read()) await sleep(action.at - process.read() / 1_000)
-    await carryOut(scene, shaper, process, action)
+    const carry = () => carryOut(scene, shaper, process, action)
+    if (action.do !== 'limit') return carry()
+    // One after the other: a change that is asked for again would undo the next.
+    changed = changed.then(carry)
+    return changed
   }
   const looking = scene.plan.views ? look(scene, shaper, process) : undefined
   try {

@@ -27,6 +27,8 @@ export function work(scene: Scene, plan: WorkerPlan, shaper: Shaper<Payload>, pr
       }
       const onAbort = () => {
         if (isVelvetRopeError(signal.reason, 'handler-timeout')) settled('retry')
+        // Its process closes: the job goes back, with its attempt.
+        if (isVelvetRopeError(signal.reason, 'closed')) settled('freeze')
       }
       signal.addEventListener('abort', onAbort)
       try {

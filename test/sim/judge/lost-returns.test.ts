@@ -22,3 +22,7 @@ test('a job whose attempt starts again, or whose attempt was its last, has not g
   expect(lostReturns([start(1, 1), end(3, 'failed')], failed)).toEqual([])
   expect(lostReturns([start(1, 1), end(3, 'expired')], [])).toEqual([])
 })
+
+test('a job that had ended before its handler did has not gone back', () => {
+  expect(lostReturns([start(1, 1), end(1.5, 'expired')], failed)).toEqual([])
+})

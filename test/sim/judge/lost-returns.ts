@@ -16,6 +16,8 @@ export function lostReturns(
     const next = own
       .slice(from + 1)
       .find(({ type }) => type === 'start' || type === 'return' || type === 'end')
+    // It had ended before, unheard: what the handler came to is of a lease that was over.
+    if (next !== undefined && next.at < at) return []
     const expected = reason === 'retry' ? attempt + 1 : attempt
     const hasReturned =
       next?.type === 'start'
