@@ -7,8 +7,7 @@
 -- ARGV     now | '', how many ended jobs to keep, name by which the caller knows the shard | '', number of requests, then for each: id, epoch, worker, lead, lease, missed slot | '',
 --          whether the caller has its data ('1' | '0')
 -- Answers  { now, version of the rule book, answer, ... }, where an answer is
---          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence,
---            traceparent | '', pattern, start before, how far it keeps this one away, crashes,
+--          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence, traceparent | '', pattern, start before, how far it keeps this one away, crashes,
 --            the slot that it would have had in time, except when a missed slot is moved, end of the bucket's freeze | 0; of a turn, if its limit has parts: whether it holds a place ('1' | '0') }
 --          | { 'data', their size: they are fetched before a slot is reserved } | { 'wait', until } | { 'returned' } | { 'expired', at, key, cost, attempt } | { 'stale' } | { 'foreign' }
 
@@ -97,10 +96,9 @@ local function answer(at)
     write_bucket(bucket)
   end
   local parts = is_turn(id) and usage.of(bucket)
-  -- The caller of a turn whose start is not heard of is soon taken for dead, but not where it may hold a place.
-  local is_soon = is_turn(id) and not (parts and parts.places)
-  hold_lease(meta, id, is_soon and math.min(now + lease, start_at + NEWS) or now + lease)
   local turn_parts = parts and (parts.places and '1' or '0') or nil
+  -- The caller of a turn whose start is not heard of is soon taken for dead, but not where it may hold a place.
+  hold_lease(meta, id, is_turn(id) and turn_parts ~= '1' and math.min(now + lease, start_at + NEWS) or now + lease)
   return {
     -- A worker that is later than `latest` asks again: the bucket may have been frozen meanwhile.
     'granted', text(slot), text(start_at), text(start_at + FARTHEST_SLOT), text(bucket.tolerance), job.key,
