@@ -20,7 +20,20 @@ export function parseLimitText(text: string): LimitParts {
       `expected the capacity to be a whole number above 0, got: ${quote(capacity)} in ${quote(text)}`,
     )
   }
+  if (/^\d{3}$/.test(rate) && /\/|\sper\s|^every\s/i.test(rest[0] ?? '')) throw commaInside(rate, text)
+  if (/\sin\s/i.test(rate)) {
+    throw new InvalidLimitError(
+      "expected the second part to be a pace such as '10/s', which has no time zone, and quotas after it, " +
+        `got: ${quote(rate)} in ${quote(text)}`,
+    )
+  }
   return { capacity: Number(capacity.replaceAll('_', '')), rate, ...parseFurther(rest, text) }
+}
+
+function commaInside(part: string, text: string): InvalidLimitError {
+  return new InvalidLimitError(
+    `expected numbers without a comma inside, such as 90000 or 90_000, got: ${quote(part)} alone in ${quote(text)}`,
+  )
 }
 
 /** Parses the parts after the rate, in any order. */
@@ -49,11 +62,7 @@ function parseFurther(parts: readonly string[], text: string): Partial<LimitPart
 }
 
 function unknownPart(part: string, word: string, text: string): InvalidLimitError {
-  if (/^\d{1,3}$/.test(part)) {
-    return new InvalidLimitError(
-      `expected numbers without a comma inside, such as 90000 or 90_000, got: ${quote(part)} alone in ${quote(text)}`,
-    )
-  }
+  if (/^\d{1,3}$/.test(part)) return commaInside(part, text)
   const near = WORDS.includes(word) ? undefined : nearest(word, WORDS)
   const hint = near === undefined ? '' : `: did you mean ${near}?`
   return new InvalidLimitError(

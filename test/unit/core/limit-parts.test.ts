@@ -60,6 +60,11 @@ test.each<[unknown, string]>([
     '9, 1/s, 90,000 tokens/minute 5 each',
     'numbers without a comma inside, such as 90000 or 90_000, got: "90" alone',
   ],
+  ['20,000, 200/s', 'numbers without a comma inside, such as 90000 or 90_000, got: "000" alone'],
+  [
+    '500, 10000 per day in America/Los_Angeles',
+    "expected the second part to be a pace such as '10/s', which has no time zone, and quotas after it, got: ",
+  ],
   ['9, 1/s, 5/day, 6 per 1d', 'expected one quota of a unit for each window, got: two like "6/day"'],
   ['9, 1/s, 5 per day in UTC, 6 per day in UTC', 'got: two like "6 per day in UTC"'],
   ['9, 1/s, 5 per day in UTC, 6 per day in utc', 'got: two like "6 per day in UTC"'],
