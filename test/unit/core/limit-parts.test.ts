@@ -60,6 +60,7 @@ test.each<[unknown, string]>([
     '9, 1/s, 90,000 tokens/minute 5 each',
     'numbers without a comma inside, such as 90000 or 90_000, got: "90" alone',
   ],
+  ['20, 100', 'a rate needs a period: write 100/s or 100/minute, got: 100'],
   ['20,000, 200/s', 'numbers without a comma inside, such as 90000 or 90_000, got: "000" alone'],
   [
     '500, 10000 per day in America/Los_Angeles',
