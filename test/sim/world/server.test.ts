@@ -3,7 +3,7 @@ import { openStore } from '../open-store.ts'
 import { EPOCH } from './process.ts'
 import { Random } from './random.ts'
 import { SimServer } from './server.ts'
-import { World } from './world.ts'
+import { PHASES, World } from './world.ts'
 
 const SECOND = 1_000_000
 
@@ -24,6 +24,25 @@ test('what the clock of the server said is when it last said so', () => {
   expect(server.worldTime(EPOCH + 5 * SECOND)).toBe(5 * SECOND)
   expect(server.worldTime(EPOCH + 8 * SECOND)).toBe(11 * SECOND)
   expect(server.worldTime(EPOCH + 8 * SECOND, 9 * SECOND)).toBe(8 * SECOND)
+})
+
+test('of two times at which a clock that was set back says the same, the one counts at which the store heard it', async () => {
+  const world = new World(new Random(1))
+  const server = new SimServer(world, openStore)
+  const connection = server.store.connect()
+  let said = 0
+  connection.onBytes((bytes) => {
+    const [, seconds, rest] = /\$\d+\r\n(\d+)\r\n\$\d+\r\n(\d+)/.exec(bytes.toString()) ?? []
+    said = Number(seconds) * SECOND + Number(rest)
+  })
+  server.process.at(8 * SECOND, PHASES.io, () => connection.receive(Buffer.from('TIME\r\n')))
+  server.process.at(10 * SECOND, PHASES.io, () => {
+    server.step(-3 * SECOND)
+    world.end()
+  })
+  await world.run(20 * SECOND, 10)
+  expect(server.worldTime(said, 20 * SECOND)).toBe(said - EPOCH)
+  expect(server.worldTime(said - 10, 20 * SECOND)).toBe(said - 10 - EPOCH + 3 * SECOND)
 })
 
 test('an estimate that is ahead of a clock that was set back means now', () => {

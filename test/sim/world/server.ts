@@ -31,6 +31,8 @@ interface Wake {
 interface Setting {
   readonly from: number
   readonly offset: number
+  /** What the clock said to the store meanwhile. */
+  readonly said: Set<number>
 }
 
 /**
@@ -46,9 +48,9 @@ export class SimServer<Snapshot> implements Server {
 
   constructor(world: World, open: (host: StoreHost) => Store<Snapshot>) {
     this.process = world.spawn('redis')
-    this.#settings.push({ from: 0, offset: EPOCH })
+    this.#settings.push({ from: 0, offset: EPOCH, said: new Set() })
     this.store = open({
-      nowUs: () => Math.floor(this.timeAt(this.process.read())),
+      nowUs: () => this.#say(),
       spend: () => this.process.spend(),
       wake: (atUs, run) => this.#wake(atUs, run),
       random: () => this.process.random.next(),
@@ -67,25 +69,41 @@ export class SimServer<Snapshot> implements Server {
 
   /** What its clock says at a time of the world. */
   timeAt(at: number): number {
-    const setting = this.#settings.findLast(({ from }) => from <= at) ?? this.#settings[0]!
-    return at + setting.offset
+    return at + this.#settingAt(at).offset
+  }
+
+  #settingAt(at: number): Setting {
+    return this.#settings.findLast(({ from }) => from <= at) ?? this.#settings[0]!
+  }
+
+  #say(): number {
+    const at = this.process.read()
+    const { offset, said } = this.#settingAt(at)
+    const time = Math.floor(at + offset)
+    said.add(time)
+    return time
   }
 
   /**
-   * The time of the world at which its clock said so: the last one, at `noLaterThan` or before. What processes estimate may be
-   * ahead of its clock, or not know yet that it was set: then the time that fits best.
+   * The time of the world at which its clock said so: the last one, at `noLaterThan` or before. A clock that was set back comes to
+   * some times twice, and said most of them to the store once. What processes estimate may be ahead of its clock, or not know yet
+   * that it was set: then the time that fits best.
    */
   worldTime(said: number, noLaterThan = Number.POSITIVE_INFINITY): number {
     let best = noLaterThan
     let least = Number.POSITIVE_INFINITY
+    let isFound = false
     for (let index = this.#settings.length - 1; index >= 0; index--) {
-      const { from, offset } = this.#settings[index]!
-      const at = said - offset
+      const setting = this.#settings[index]!
+      const at = said - setting.offset
       const until = this.#settings[index + 1]?.from ?? Number.POSITIVE_INFINITY
-      const outside = Math.max(from - at, at - until, at - noLaterThan)
+      const outside = Math.max(setting.from - at, at - until, at - noLaterThan)
       // Its clock counts whole microseconds.
-      if (outside <= 2) return at
-      if (outside >= least) continue
+      if (outside <= 2) {
+        if (setting.said.has(Math.round(said))) return at
+        if (isFound) continue
+        isFound = true
+      } else if (outside >= least) continue
       least = outside
       best = at
     }
@@ -95,7 +113,7 @@ export class SimServer<Snapshot> implements Server {
   /** Sets its clock forward, or back; microseconds. */
   step(by: number): void {
     const from = this.process.world.now
-    this.#settings.push({ from, offset: this.#settings.at(-1)!.offset + by })
+    this.#settings.push({ from, offset: this.#settings.at(-1)!.offset + by, said: new Set() })
     for (const wake of this.#wakes) {
       if (wake.event !== undefined) wake.event.isCancelled = true
       this.#plan(wake)
