@@ -94,6 +94,21 @@ describe('after a failover', () => {
     expect(next).toBeGreaterThanOrEqual(0.75 + 0.5)
   })
 
+  it('a quota counts a slot that was granted just before and is lost until its worker can no longer use it', async () => {
+    const stage = await RedisStage.open('9, 2/s, 2 per 5 seconds, tolerance 0')
+    await stage.lineUp('xyz', 0)
+    await stage.run(0)
+    const replica = await stage.dump()
+    const [y] = await stage.hand(0.3, 250)
+    const granted = await stage.gate(y!, 0.3)
+    expect(granted).toMatchObject({ kind: 'granted', latest: at(0.75) })
+    await failOver(stage, replica)
+    await notice(stage, 0.31)
+    for (const job of await stage.hand(0.32, 250)) await stage.gate(job, 0.32)
+    const next = await nextStart(stage, 0.35, 8, 0.01)
+    expect(next).toBeGreaterThanOrEqual(0.75 + 5)
+  })
+
   it('never waits for more than the capacity, and not at all where the last start is longer ago', async () => {
     const stage = await RedisStage.open({ '*': '3, 1/s', wide: '9, 1/s' })
     await stage.admit('costly', 0, { key: 'wide', cost: 9 })

@@ -101,17 +101,23 @@ export const queries = machine({
     for (const driver of drivers) await fill(driver)
     // A cursor is for the line that gave it.
     const last: (string | undefined)[] = []
+    let filterOfLast = ''
     const give = async (given: BucketQueryInput) => {
       const askedOf = (line: number) => (given?.cursor === 'last' ? { ...given, cursor: last[line] } : given)
       if (outcomeOf(() => readBucketQuery(askedOf(0)), 'invalid-options').kind === 'refused') return 1
+      const { cursor: place, limit: _, ...filter } = given
+      const asked = JSON.stringify(filter)
+      // A cursor says how many came before: with those of another query, that is the sum of nothing.
+      const isTotalKnown =
+        place === undefined || (place === 'last' && (last[0] === undefined || asked === filterOfLast))
       const [inMemory, onRedis] = await Promise.all(
         drivers.map(async (driver, line) => {
           const page = await settled(() => driver.list(askedOf(line), NOW), 'invalid-options')
           if (page.kind === 'refused') return page.error.message.replace(last[line] ?? 'last', 'last')
-          const { cursor, buckets, ...rest } = page.value
-          last[line] = cursor ?? last[line]
+          const { cursor, buckets, total, ...rest } = page.value
+          if (cursor !== undefined) [last[line], filterOfLast] = [cursor, asked]
           const views = buckets.map(({ durability: _, ...view }) => view)
-          return { ...rest, buckets: views, hasMore: cursor !== undefined }
+          return { ...rest, ...(isTotalKnown && { total }), buckets: views, hasMore: cursor !== undefined }
         }),
       )
       deepStrictEqual(onRedis, inMemory)

@@ -24,8 +24,8 @@ export function charge(shard: Shard, quota: ModelQuota, use: QuotaUse, units: nu
 }
 
 /** Lets nothing count for longer than a start that is reserved now. */
-export function clamp(shard: Shard, quota: ModelQuota, use: QuotaUse): void {
-  const last = endsAt(shard, quota, shard.setup.durations.farthest)
+export function clamp(shard: Shard, quota: ModelQuota, use: QuotaUse, at: number): void {
+  const last = endsAt(shard, quota, at + shard.setup.durations.farthest)
   const entries = use.entries()
   const kept = entries.filter(([end]) => end <= last)
   if (kept.length === entries.length) return

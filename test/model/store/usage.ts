@@ -63,21 +63,22 @@ export function moveTo(shard: Shard, at: number): void {
   charge(shard, charges, at)
 }
 
-export function clamp(shard: Shard): void {
+/** Lets nothing count for longer than a start that is reserved at `at`. */
+export function clamp(shard: Shard, at = 0): void {
   for (const [index, part] of quotasOf(shard.limit).entries()) {
-    quota.clamp(shard, part, shard.use.quotas[index]!)
+    quota.clamp(shard, part, shard.use.quotas[index]!, at)
   }
 }
 
-/** After a loss, as many starts count as the pace allows in the time that may be lost. */
-export function allowForLoss(shard: Shard): void {
+/** After a loss, as many starts count as the pace allows in the time that may be lost, each as if it began at `at`. */
+export function allowForLoss(shard: Shard, at: number): void {
   const { meta, use, limit, setup } = shard
   const { head } = use
   if (head === undefined || quotasOf(limit).length === 0 || head.lostAt === meta.lostAt) return
   head.lostAt = meta.lostAt
   const starts = Math.ceil(setup.durations.lost / limit.interval)
   const charges = quotasOf(limit).map(({ each = 1 }) => starts * each)
-  charge(shard, charges, Math.min(meta.lostAt, 0))
+  charge(shard, charges, at)
 }
 
 /** When nothing counts any more. */

@@ -77,14 +77,14 @@ function usage.is_same_time(parts, at, other)
   return true
 end
 
--- After a loss, as many starts count as the pace allows in the time that may be lost.
-function usage.allow_for_loss(bucket, meta, now)
+-- After a loss, as many starts count as the pace allows in the time that may be lost, each as if it began at `at`, the last of them.
+function usage.allow_for_loss(bucket, meta, at)
   local parts, use = usage.of(bucket)
   if not parts or use.lostAt == meta.lostAt then return end
   use.lostAt = meta.lostAt
   local starts, charges = math.ceil(usage.LOST / bucket.interval), {}
   for index, part in ipairs(parts.quotas) do charges[index] = starts * (part.each or 1) end
-  usage.charge(bucket, charges, math.min(meta.lostAt, now))
+  usage.charge(bucket, charges, at)
 end
 
 -- Whether every place is taken, by what runs or was handed over; `taken`: by so many.
