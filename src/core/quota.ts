@@ -40,15 +40,16 @@ export interface QuotaUse {
 }
 
 /** The parts of a rolling window. */
-const SUB_WINDOWS = 60
+export const SUB_WINDOWS = 60
 /**
  * A start so close to the boundary of a period counts in both: the clock of the other side may differ by a second. When a worker
  * started a job is known on Redis to half a millisecond; that the start counts there as later must not take it out of the second.
  */
 export const BOUNDARY = SECOND + MILLISECOND
-const LENGTHS = { hour: 3_600 * SECOND, day: 86_400 * SECOND, week: 604_800 * SECOND } as const
+/** How long the periods of calendars are, in microseconds; but for days on which clocks change. */
+export const LENGTHS = { hour: 3_600 * SECOND, day: 86_400 * SECOND, week: 604_800 * SECOND } as const
 /** A slot may be reserved so far ahead; an entry that is later is from before the clock was set back. */
-const FARTHEST_AHEAD = 250_000
+export const FARTHEST_AHEAD = 250_000
 
 export function isRolling(window: Quota['window']): window is RollingWindow {
   return 'length' in window

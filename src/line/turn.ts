@@ -1,7 +1,11 @@
+import { MINUTE } from '../core/duration.ts'
 import { UnknownUnitError } from '../core/errors.ts'
 import type { Costs } from '../core/usage.ts'
 import type { Awaitable } from './awaitable.ts'
 import { readAmounts, type Settle } from './settle.ts'
+
+/** How long a turn may hold its place and be settled where nothing else is said; microseconds. */
+export const DEFAULT_HOLD = 10 * MINUTE
 
 /** What a line does for a turn that has departed. */
 export interface TurnPorts {

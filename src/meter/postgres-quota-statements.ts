@@ -1,4 +1,4 @@
-import { BOUNDARY } from '../core/quota.ts'
+import { BOUNDARY, FARTHEST_AHEAD, SUB_WINDOWS } from '../core/quota.ts'
 import { COLUMNS, clock, expiry, filledLevel, packed } from './postgres-statements.ts'
 
 /** The statements for limits with quotas, on a table with the columns of quotas. */
@@ -12,10 +12,6 @@ export interface QuotaStatements {
   /** $1 name, $2 key, $3 now or null. Returns `now`, and `state`, `windows` and `uses`, which are null if none is stored. */
   readonly read: string
 }
-
-/** As in core/quota.ts; the constants there are its own. */
-const SUB_WINDOWS = 60
-const FARTHEST_AHEAD = 250_000
 
 const QUOTA_COLUMNS = `${COLUMNS}, quota_windows, quota_uses`
 

@@ -1,13 +1,11 @@
 import type { Clock } from '../core/clock.ts'
-import { MINUTE } from '../core/duration.ts'
 import { LeaseLostError } from '../core/handler-errors.ts'
 import type { Costs } from '../core/usage.ts'
 import type { ShapedJob } from '../line/shaped-job.ts'
-import type { TurnPorts } from '../line/turn.ts'
+import { DEFAULT_HOLD, type TurnPorts } from '../line/turn.ts'
 import { TURN_LEASE } from './scripts/prelude.ts'
 import type { PlaceEnd } from './worker/place-end.ts'
 
-const DEFAULT_HOLD = 10 * MINUTE
 /** These timers may be late. */
 const COARSE = Number.POSITIVE_INFINITY
 

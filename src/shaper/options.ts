@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Clock } from '../core/clock.ts'
 import { describe } from '../core/describe.ts'
+import { MILLISECOND } from '../core/duration.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
 import { JOB_ID } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
@@ -16,6 +17,7 @@ import {
   workOptionsSchema,
 } from '../line/options.ts'
 import { costsSchema } from '../line/settle.ts'
+import { DEFAULT_HOLD } from '../line/turn.ts'
 import { redisOptionsSchema } from '../redis/options.ts'
 
 /** Options of `new Shaper(name, options)`. */
@@ -114,7 +116,7 @@ export const acquireOptionsSchema = z.strictObject({
    * How long the turn may hold its place, in milliseconds, where the limit says how many may be at once; then it loses it, with
    * the event `holdExpired`. Default: ten minutes.
    */
-  holdMs: milliseconds.default(600_000),
+  holdMs: milliseconds.default(DEFAULT_HOLD / MILLISECOND),
   /**
    * Refused at once if the turn cannot come within this time, in milliseconds. On a shared line the round trip takes some
    * of it: below 50, even a free turn may come too late. Default: no limit.

@@ -1,10 +1,7 @@
 import { DueHeap } from '../../core/due-heap.ts'
-import { MINUTE } from '../../core/duration.ts'
+import { DEFAULT_HOLD } from '../../line/turn.ts'
 import type { Agenda } from './agenda.ts'
 import type { JobRecord } from './job-record.ts'
-
-/** For a turn that was admitted under a limit without places. */
-const DEFAULT_HOLD = 10 * MINUTE
 
 /** How long a turn may hold its place and be settled. */
 export function holdOf({ holdFor = DEFAULT_HOLD }: JobRecord): number {

@@ -4,6 +4,8 @@ import type { JobState } from '../../core/job.ts'
 import { MOST_NOTES, MOST_WATCHED, WATCHED_FOR } from '../../core/line-view.ts'
 import * as meter from '../../core/meter.ts'
 import { FARTHEST_LOOK } from '../../core/projection.ts'
+import { BOUNDARY, FARTHEST_AHEAD, LENGTHS, SUB_WINDOWS } from '../../core/quota.ts'
+import { FARTHEST_STEP } from '../../core/walk.ts'
 import { MOST_NAMED, MOST_READ } from '../../line/job-facts.ts'
 import { KEY_TYPES, NUMBERED_KEYS } from './keys.ts'
 
@@ -49,6 +51,8 @@ const SHARD_CONSTANTS = {
   LATE,
   ZONE_BEFORE,
 }
+/** Those of quotas are fields of one table, to which `lib/quota.lua` adds its functions: scripts have few local variables left. */
+const QUOTA_CONSTANTS = { SUB_WINDOWS, BOUNDARY, FARTHEST_AHEAD, FARTHEST_STEP }
 const METER_CONSTANTS = {
   ROUNDING: meter.ROUNDING,
   LEAST_GROWTH: meter.LEAST_GROWTH,
@@ -69,15 +73,26 @@ export function shardPrelude(): string {
     `local TYPES = { ${types.join(', ')} }`,
     `local STATES = { ${states.join(', ')} }`,
     ...constants(SHARD_CONSTANTS),
+    quotaConstants(),
   ].join('\n')
 }
 
 /** The same for scripts of a meter. */
 export function meterPrelude(): string {
-  return constants(METER_CONSTANTS).join('\n')
+  return [...constants(METER_CONSTANTS), quotaConstants()].join('\n')
 }
 
 /** The shortest text that gives the same double. */
 function constants(values: Readonly<Record<string, number>>): string[] {
   return Object.entries(values).map(([name, value]) => `local ${name} = ${value}`)
+}
+
+function quotaConstants(): string {
+  return `local quota = { ${fields(QUOTA_CONSTANTS)}, LENGTHS = { ${fields(LENGTHS)} } }`
+}
+
+function fields(values: Readonly<Record<string, number>>): string {
+  return Object.entries(values)
+    .map(([name, value]) => `${name} = ${value}`)
+    .join(', ')
 }

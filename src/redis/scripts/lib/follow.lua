@@ -17,7 +17,7 @@ do
 
   -- Follows the next job; returns whether there was one, and it is not too far.
   local function step(walk, bucket)
-    local entry = walk.steps < usage.FARTHEST_STEP and walk.nextOne()
+    local entry = walk.steps < quota.FARTHEST_STEP and walk.nextOne()
     if not entry then
       walk.isOver = true
       return false
@@ -44,7 +44,7 @@ do
 
   -- When a job departs behind the whole line, how many retries depart before it, and whether all jobs before it were followed.
   local function behind(bucket, charges, now, by_pace)
-    if not usage.is_counted(bucket) and jobs_without_slot(bucket) <= usage.FARTHEST_STEP then
+    if not usage.is_counted(bucket) and jobs_without_slot(bucket) <= quota.FARTHEST_STEP then
       looked_at = looked_at + READ * usage.recount(bucket, departures(bucket, now))
     end
     if not usage.may_hold(bucket, charges, now) then
@@ -103,7 +103,7 @@ do
     local walk = bucket.walk
     -- Entries that were read do not show it.
     if not walk or not walk.isOver or bucket.inRetry > 0 then bucket.walk = nil
-    elseif walk.steps == usage.FARTHEST_STEP then walk.unread = walk.unread + cost
+    elseif walk.steps == quota.FARTHEST_STEP then walk.unread = walk.unread + cost
     else
       usage.depart(walk, bucket, cost, usage.charges(bucket.parts, cost, settings))
     end

@@ -1,7 +1,5 @@
 -- The way along a line under a limit with further parts, job by job: `Walk` of src/core/walk.ts.
 
-usage.FARTHEST_STEP = 200
-
 do
   -- Begins a walk with what counts now. `times` and `costs`: of the jobs that departed on it.
   function usage.walk_from(bucket, now)

@@ -1,12 +1,7 @@
 -- What counts in one quota: src/core/quota.ts, operation by operation, so that both give the same.
 
--- One local variable for the scripts, which have few left.
-local quota = {}
 do
-  local SUB_WINDOWS = 60
-  local BOUNDARY = 1001000
-  -- As FARTHEST_SLOT.
-  quota.FARTHEST_AHEAD = 250000
+  local SUB_WINDOWS, BOUNDARY = quota.SUB_WINDOWS, quota.BOUNDARY
 
   -- When the entries end in which a start at `at` counts: one, or two near the boundary of a period.
   function quota.ends_at(part, at)

@@ -4,8 +4,6 @@
 -- One local variable for the scripts, which have few left.
 local usage = {}
 do
-  -- How far a calendar looks back, about.
-  local LENGTHS = { hour = 3600000000, day = 86400000000, week = 604800000000 }
   -- By limit, those of this call.
   local known = {}
 
@@ -16,7 +14,7 @@ do
   local function is_part(part)
     if type(part) ~= 'table' or not is_amount(part.amount) then return false end
     if part.unit ~= nil and not (type(part.unit) == 'string' and is_amount(part.each)) then return false end
-    return is_amount(part.length) or LENGTHS[part.period] ~= nil and type(part.zone) == 'string'
+    return is_amount(part.length) or quota.LENGTHS[part.period] ~= nil and type(part.zone) == 'string'
   end
 
   -- The parts; nil where there are none, and false where they are not ours.
@@ -76,7 +74,7 @@ do
     for index, known in ipairs(before.quotas) do
       if known.unit == part.unit then
         if is_same_window(known, part) then return index end
-        local length = known.length or LENGTHS[known.period]
+        local length = known.length or quota.LENGTHS[known.period]
         if not longest or length > longest then source, longest = index, length end
       end
     end
