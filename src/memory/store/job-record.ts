@@ -11,9 +11,16 @@ import { positionOf } from './jobs-ahead.ts'
 import type { LineEntry } from './line.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
+/**
+ * Which count of each unit a bucket has: a unit that its limit was without for a time begins another one, and what ran before counts
+ * nothing in it. Undefined: that of the bucket's first limit.
+ */
+export type UnitCounts = ReadonlyMap<string | undefined, symbol | undefined>
+
 /** What a start was charged in each quota of a limit, and the time at which it counts. */
 export interface Charge {
   limit: Limit
+  counts: UnitCounts | undefined
   charges: number[]
   at: number
   /** It was settled, or the attempt has ended. */
