@@ -38,8 +38,8 @@ export const QUOTA_MUTANTS = {
     setup: { jobs: ONE, retries: 1, ...ONE_IN_THREE, durations: { ...SMALL, farthest: 2 }, ...stopped },
     patch: {
       script: 'start',
-      from: 'usage.move_to(bucket, usage.counted_at(bucket, at))\n  redis',
-      to: 'redis',
+      from: 'not usage.is_same_time(parts, bucket.grantedSlot, at)',
+      to: 'false',
     },
   },
   'lost-attempt-is-refunded': {

@@ -77,11 +77,6 @@ class Play {
   #running: string[] = []
   #fences = new Map<string, number>()
   #readyAt = 0
-  /** How often the limit has changed, and how often it had when a job started. */
-  #changes = 0
-  readonly #changesBefore = new Map<string, number>()
-  /** Redis has settled a start from before a change of the limit upwards only, where memory may have done so downwards. */
-  #isSettledUnlike = false
   now: number
 
   constructor(drivers: readonly Driver[], first: string, start: number) {
@@ -97,7 +92,7 @@ class Play {
     }
     await this.#all((driver) => driver.forget(now))
     await this.#do(step)
-    await this.#all((driver) => seenOf(driver, this.#asked.slice(-4), now, this.#isSettledUnlike))
+    await this.#all((driver) => seenOf(driver, this.#asked.slice(-4), now))
   }
 
   /** All that waits departs, one after the other. */
@@ -145,7 +140,6 @@ class Play {
           const { id, key, cost, costs, attempt, fence } = started
           history.push({ type: 'start', at: now, id, key, cost, ...(costs && { costs }), attempt, fence })
           this.#fences.set(id, fence)
-          this.#changesBefore.set(id, this.#changes)
           this.#started.push(id)
           this.#running.push(id)
         }
@@ -164,7 +158,6 @@ class Play {
         })
         const fence = this.#fences.get(id)!
         if (isTaken !== true) break
-        if (this.#changesBefore.get(id) !== this.#changes) this.#isSettledUnlike = true
         history.push({ type: 'settle', at: now, id, key: 'a', amounts, fence })
         break
       }
@@ -186,7 +179,6 @@ class Play {
       }
       case 'limit':
         await this.#all((driver) => driver.setRule('*', step.limit, now))
-        this.#changes++
         this.#noteLimit(step.limit)
     }
   }
@@ -202,17 +194,11 @@ class Play {
   }
 }
 
-/** What both show. Where they count unlike in quotas, an idle bucket may be forgotten earlier by one of them. */
-async function seenOf(driver: Driver, ids: readonly string[], now: number, isUnlike: boolean) {
+/** What both show. */
+async function seenOf(driver: Driver, ids: readonly string[], now: number) {
   const view = await driver.inspect('a', now)
-  const shown = view && { ...view, durability: 'any', ...(isUnlike && { nextDepartureAt: 0, quotas: [] }) }
   const jobs = await Promise.all(ids.map((id) => driver.job(id, now)))
-  return [
-    isUnlike && view?.state === 'idle' ? undefined : shown,
-    jobs,
-    await driver.audit(),
-    await driver.flow(now),
-  ]
+  return [view && { ...view, durability: 'any' }, jobs, await driver.audit(), await driver.flow(now)]
 }
 
 /** Fences of a line on Redis go on over restarts, so that they do not begin at 1. */

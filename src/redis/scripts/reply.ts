@@ -44,6 +44,16 @@ export function number(values: Values): number {
   return parsed
 }
 
+/** A number, which may stand in a text with more behind a space. */
+export function numberAndMore(values: Values): { readonly value: number; readonly more?: string } {
+  const whole = values.list[values.next]
+  const space = typeof whole === 'string' ? whole.indexOf(' ') : -1
+  if (space === -1) return { value: number(values) }
+  values.next++
+  const [first, more] = [(whole as string).slice(0, space), (whole as string).slice(space + 1)]
+  return { value: number({ list: [first], next: 0 }), more }
+}
+
 export function text(values: Values): string {
   const value = values.list[values.next++]
   if (typeof value !== 'string') throw unexpected('text', value)

@@ -6,7 +6,7 @@
 -- ARGV     now | '', how many ended jobs to keep, number of reports, then for each: id, epoch, started at | '', outcome (completed |
 --          failed | retry | freeze | back), its text (result as JSON | error | worker) | '', has text ('1' | '0'), delay | ''
 -- Answers  { now, '0' | '1' | ready at | - ended at, ... }: '0' where the job is not the caller's any more, and when it ended where the
---          same report came before; up to the first whose bucket is incomplete, or until MOST_SENT_BACK jobs were sent back
+--          same report came before; of a turn, behind a space, what it was charged in named units, if its limit has some; up to the first whose bucket is incomplete, or until MOST_SENT_BACK jobs were sent back
 
 local now = read_now(ARGV[1])
 local keep, reports = read_keep(2), count(3, 7)
@@ -22,9 +22,15 @@ local meta = read_meta()
 expect_states(4, 7)
 note_activity(meta, now)
 
+-- A turn may be settled when its record is gone, by what its caller knows.
+local function ended(state, answer)
+  if not is_turn(state.id) or not state.charged or state.charged == '' then return text(answer) end
+  return string.format('%.17g %s', answer, state.charged)
+end
+
 -- The same report again: the first answer was lost.
 local function answered(state, outcome)
-  if state.state == outcome then return text(-state.endedAt) end
+  if state.state == outcome then return ended(state, -state.endedAt) end
   if state.state ~= 'retrying' then return '0' end
   if outcome == 'retry' and state.kind == 'retry' then return text(state.readyAt) end
   if outcome == 'freeze' and state.kind == 'back' and state.worker == 'frozen' then return text(now) end
@@ -75,7 +81,7 @@ local function finish(at)
     wait_again(bucket, state, 'back', -INF, 'frozen')
   end
   if had_line then reschedule(bucket, meta) else reschedule_from(bucket, meta, -INF) end
-  return ready_at and text(ready_at) or '1'
+  return ready_at and text(ready_at) or ended(state, 1)
 end
 
 local answers = { text(now) }

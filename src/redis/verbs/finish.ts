@@ -1,14 +1,14 @@
 import type { HandlerOutcome } from '../../line/outcome.ts'
-import { list, number, rest, row } from '../scripts/reply.ts'
+import { list, number, numberAndMore, rest, row } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
 import type { HandedJob } from './handed-job.ts'
 
 /**
  * The script answers a job whose lease was lost with 0, one that waits again with its time, one that had ended already with that
- * time below zero, and any other with 1.
+ * time below zero, and any other with 1; and behind it, what a turn was charged.
  */
-const reply = list(row({ at: number, answers: rest(number) }))
+const reply = list(row({ at: number, answers: rest(numberAndMore) }))
 const script = defineScript('finish', import.meta.url, reply)
 
 export interface FinishReport extends HandedJob {
@@ -36,6 +36,8 @@ export interface FinishAnswer {
   readonly at: number
   /** When a job that waits again may depart. */
   readonly readyAt?: number
+  /** What a turn was charged in named units, as `settle` takes it; absent: nothing. */
+  readonly charged?: string
 }
 
 /** running (or handed with a slot, when the report has its start) -> completed | failed | retrying; or back to its line. */
@@ -49,9 +51,10 @@ export function finishVerb(store: Store, keep: string) {
     ])
     const call = [now ?? '', keep, reports.length, ...values]
     const { at, answers } = await store.run(script, shard, call)
-    return answers.map((answer, index) => {
-      if (answer < 0) return { isMine: true, at: -answer }
-      if (answer <= 1) return { isMine: answer === 1, at }
+    return answers.map(({ value: answer, more: charged }, index) => {
+      const ended = charged === undefined ? {} : { charged }
+      if (answer < 0) return { isMine: true, at: -answer, ...ended }
+      if (answer <= 1) return { isMine: answer === 1, at, ...ended }
       const { outcome } = reports[index]!
       return { isMine: true, at: outcome.kind === 'retry' ? answer - outcome.delay : at, readyAt: answer }
     })

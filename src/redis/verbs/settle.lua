@@ -6,7 +6,7 @@
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', operation, id, a key whose first segment the job belongs to | '', fence | '', when it was started, if that
---          was not reported yet | '', cost of a turn that has ended | '', its named costs: as settings name them, behind a space | '',
+--          was not reported yet | '', cost of a turn that has ended | '', what that was charged, as `finish` answered | '',
 --          number of the attempt | '', number of units, then for each: unit, amount
 -- Answers  { 'late' } | { 'unit', the first that no quota counts, key, units of the limit, ... } | { 'none' }: it was settled before, or does not run |
 --          { 'ok', at, key, cost, attempt, fence }
@@ -16,8 +16,7 @@ local operation, fence, started_at, units = ARGV[3], ARGV[6] ~= '' and number(AR
 local attempt = ARGV[10] ~= '' and number(ARGV[10])
 expect_numbers(12, 2, units, 1)
 local cost = ARGV[8] ~= '' and number(ARGV[8])
-local is_costs_text = ARGV[9] == '' or usage.named('-' .. ARGV[9]) ~= nil
-if cost and not (fence and is_turn(ARGV[4]) and started_at ~= '' and is_costs_text) then refuse_arguments() end
+if cost and not (fence and is_turn(ARGV[4]) and started_at ~= '' and usage.charged_in(ARGV[9])) then refuse_arguments() end
 if started_at ~= '' then number(started_at) end
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'wake')
 local replay = redis.call('GET', K.op .. operation)
@@ -26,7 +25,7 @@ if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
 local meta = read_meta()
 local name, state, bucket = ARGV[4], nil, nil
 if cost then
-  state = { id = name, key = ARGV[5], cost = cost, costs = ARGV[9], attempt = 1, fence = fence, departedAt = number(started_at) }
+  state = { id = name, key = ARGV[5], cost = cost, charged = ARGV[9], attempt = 1, fence = fence, departedAt = number(started_at) }
   bucket = read_bucket(ARGV[5])
 else
   local _, found = find_job(ARGV[4], ARGV[5], read_job)
@@ -51,7 +50,7 @@ if may_start then
   -- The report of the start, which comes after this, finds a turn that runs, and leaves its lease alone.
   if is_turn(name) then hold_lease(meta, name, now + TURN_LEASE) end
 end
-usage.settle(bucket, state, amounts, now, meta.lostAt)
+usage.settle(bucket, state, amounts, now, cost and meta.lostAt or -INF)
 if not cost then write_state(state) end
 reschedule(bucket, meta)
 local answer = { 'ok', text(now), state.key, text(state.cost), text(state.attempt), text(state.fence) }

@@ -1,10 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { UnknownUnitError } from '../../core/errors.ts'
-import type { Costs } from '../../core/usage.ts'
 import { list, number, oneOf, rest, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
-import { costsText } from './settings-text.ts'
 
 const reply = list(
   oneOf({
@@ -23,8 +21,8 @@ export interface SettleRequest {
   readonly fence: number
   /** When its handler started, if that may not be reported yet. */
   readonly startedAt?: number
-  /** Of a turn that has ended, and holds no place: what it was charged for. */
-  readonly ended?: { readonly cost: number; readonly costs?: Costs | undefined }
+  /** Of a turn that has ended, and holds no place: its cost, and what it was charged in named units, as `finish` says. */
+  readonly ended?: { readonly cost: number; readonly charged: string }
   /** What it really took, by unit: whole numbers from 0 on. */
   readonly amounts: Readonly<Record<string, number>>
 }
@@ -80,8 +78,7 @@ async function settle(
   const { id, key = '', fence = '', startedAt = '', ended, attempt = '', amounts } = asked
   const operation = randomBytes(12).toString('base64url')
   const units = Object.entries(amounts)
-  const charged = ended === undefined ? ['', ''] : [ended.cost, costsText(ended.costs)]
-  const start = [operation, id, key, fence, startedAt, ...charged, attempt]
+  const start = [operation, id, key, fence, startedAt, ended?.cost ?? '', ended?.charged ?? '', attempt]
   const values = [...start, units.length, ...units.flat()]
   const found = await store.write(script, shard, values, now)
   if (found.kind === 'unit') throw new UnknownUnitError(found.key, found.unit, found.units)

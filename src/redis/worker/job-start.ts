@@ -154,10 +154,13 @@ export class JobStart<Data, Result> {
       return this.#settleAs(amounts, { startedAt: this.#countedAt })
     }
     await this.run
-    if (this.#wasUnitsSettled) return false
+    const { charged } = this.reports
+    // Where its lease was lost, it is not known what it was charged, and the estimate stands.
+    if (this.#wasUnitsSettled || charged === undefined) return false
     this.#wasUnitsSettled = true
     try {
-      return await this.#settleAs(amounts, { startedAt: this.#countedAt, ended: this.job })
+      const ended = { cost: this.job.cost, charged }
+      return await this.#settleAs(amounts, { startedAt: this.#countedAt, ended })
     } catch (error) {
       if (error instanceof UnknownUnitError) this.#wasUnitsSettled = false
       throw error

@@ -23,10 +23,16 @@ export class WorkerReports {
   #startedAt = Number.NEGATIVE_INFINITY
   #isStartKnown = false
   #hasEnded = false
+  #charged: string | undefined
 
   constructor(ports: ReportPorts, job: Delivery) {
     this.#ports = ports
     this.#job = job
+  }
+
+  /** What a turn that has ended was charged in named units; undefined: the store has not taken the report of its end. */
+  get charged(): string | undefined {
+    return this.#charged
   }
 
   /** Keeps the start for the report of the end. @param startedAt by the store's clock, in microseconds */
@@ -64,10 +70,12 @@ export class WorkerReports {
     for (let failures = 0; !(failures > 0 ? leases.isGivenUp(this.#job) : leases.isSurelyOver(this.#job)); ) {
       const report: FinishReport = { id, epoch, outcome }
       try {
-        return await calls.finish(
+        const answer = await calls.finish(
           shard,
           this.#isStartKnown ? report : { ...report, startedAt: this.#startedAt },
         )
+        if (answer.isMine) this.#charged = answer.charged ?? ''
+        return answer
       } catch {
         await this.#pause(++failures)
       }

@@ -22,8 +22,6 @@ class Play {
   readonly #requests: Request[] = []
   readonly #running: string[] = []
   readonly #retries = new Set<number>()
-  /** Of a start from before a change of its limit Redis does not know what it was charged, and may count a settlement of it as less. */
-  readonly #unknownCharges = new Set<string>()
 
   constructor(drivers: readonly Driver[]) {
     this.#drivers = drivers
@@ -75,14 +73,12 @@ class Play {
       case 'settle': {
         const { id } = this.#requests[verb.which % Math.max(1, this.#requests.length)] ?? { id: '' }
         // A turn that has ended is settled by its caller.
-        if (id === '' || isTurnId(id) || this.#unknownCharges.has(id)) return
+        if (id === '' || isTurnId(id)) return
         return this.#all((driver) => driver.settle(id, { tokens: verb.units }, now))
       }
       case 'setRule':
-        for (const id of this.#running) this.#unknownCharges.add(id)
         return this.#all((driver) => driver.setRule(verb.pattern, verb.limit, now))
       case 'unsetRule':
-        for (const id of this.#running) this.#unknownCharges.add(id)
         return this.#all((driver) => driver.unsetRule(verb.pattern, now))
       default:
         return this.#all<unknown>((driver) => driver[verb.do](verb.key, now))

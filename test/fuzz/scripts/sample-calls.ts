@@ -55,7 +55,7 @@ const SET_WAYS: readonly ((shard: BusyShard) => unknown)[] = [
   ({ stage }) =>
     stage.backend.verbs.settleRunning({ id: 'set1', key: 'sets', amounts: { tokens: 70 } }, at(4.8)),
   ({ stage }) => {
-    const ended = { cost: 1, costs: { tokens: 40 } }
+    const ended = { cost: 1, charged: 'tokens 40 1' }
     const turn = { id: `~${TURN_CALLER}~8`, key: 'sets', fence: 7, startedAt: at(4.6), ended }
     return stage.backend.verbs.settle({ ...turn, amounts: { tokens: 20 } }, at(4.8))
   },

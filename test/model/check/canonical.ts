@@ -98,7 +98,7 @@ export class Canonical {
     for (const job of jobs) {
       const { state } = job
       if (state !== RUNNING || !this.#countsTokens) job.departedAt = ends.never
-      if (state !== RUNNING) job.isSettled = 0
+      if (state !== RUNNING) Object.assign(job, { isSettled: 0, charged: 0 })
       isLeased ||= job.lease !== ends.far
       if (job.lease < -setup.durations.lease - setup.durations.silence - 2)
         job.lease = -setup.durations.lease - setup.durations.silence - 2

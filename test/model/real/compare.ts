@@ -95,6 +95,8 @@ class Comparison {
     if (state === RUNNING) {
       this.#time('departedAt', model.departedAt, found, name)
       this.#same(`${name}: isSettled`, model.isSettled, Number(found['isSettled']))
+      const [, charged = '0'] = found['charged']!.split(' ')
+      this.#same(`${name}: charged`, model.charged, Number(charged))
     }
     if (state === HANDED || state === GRANTED) this.#time('floor', model.floor, found, name)
     if (state !== GRANTED) return

@@ -94,6 +94,8 @@ const JOB = recordType([
   'isOnGrid',
   'departedAt',
   'isSettled',
+  /** Tokens that its start was charged, in the count that the limit has now. */
+  'charged',
   /** When its lease ends; `far`: it has none. */
   'lease',
   /** It was handed over before a restart: where it has no slot, it is to go back to its line. */
@@ -221,6 +223,7 @@ export class Shard {
       isOnGrid: 0,
       departedAt: never,
       isSettled: 0,
+      charged: 0,
       lease: far,
       isUnsure: 0,
     })

@@ -57,8 +57,11 @@ export function chargeSlot(shard: Shard, sign: 1 | -1): void {
 /** The granted job starts at `at`. */
 export function moveTo(shard: Shard, at: number): void {
   const { bucket } = shard
-  if (bucket.granted === 0 || shard.has('charge-stays-at-slot')) return
+  if (bucket.granted === 0) return
   const charges = chargesOf(shard, bucket.granted - 1)
+  const index = quotasOf(shard.limit).findIndex(({ each }) => each !== undefined)
+  shard.jobs[bucket.granted - 1]!.charged = charges[index] ?? 0
+  if (shard.has('charge-stays-at-slot')) return
   charge(shard, negated(charges), bucket.grantedSlot)
   charge(shard, charges, at)
 }
@@ -100,7 +103,8 @@ export function changeLimit(shard: Shard): void {
   for (const [index, part] of after.entries()) {
     const source = sourceOf(quotasOf(before), part)
     const known = source === undefined ? undefined : quotasOf(before)[source]
-    if (known?.each !== part.each || known === undefined) head.changedAt = 0
+    // A unit that is new has counted nothing of what ran before.
+    if (part.each !== undefined && known === undefined) for (const job of shard.jobs) job.charged = 0
     if (source === undefined || known === undefined) quotas[index]!.set([])
     else if (known.window === part.window) quotas[index]!.set(entries[source]!)
     else quota.carryOver(shard, known, entries[source]!, part, quotas[index]!)
@@ -120,13 +124,10 @@ function sourceOf(before: readonly ModelQuota[], part: ModelQuota): number | und
 /** Counts the tokens that an attempt took in place of those that were estimated. */
 export function settle(shard: Shard, job: number, tokens: number): void {
   const record = shard.jobs[job]!
-  const charges = chargesOf(shard, job)
+  const more = tokens - record.charged
   for (const [index, part] of quotasOf(shard.limit).entries()) {
-    if (part.each === undefined) continue
-    let more = tokens - charges[index]!
-    // Before the last change it may have been charged less than it would be now.
-    if (record.departedAt <= shard.use.head!.changedAt) more = Math.max(0, more)
-    quota.charge(shard, part, shard.use.quotas[index]!, more, Math.min(record.departedAt, 0))
+    if (part.each !== undefined)
+      quota.charge(shard, part, shard.use.quotas[index]!, more, Math.min(record.departedAt, 0))
   }
   record.isSettled = 1
 }

@@ -5,7 +5,7 @@ import type { Ends } from './times.ts'
 /** Entries of one quota: more than start in a window of any setup. */
 const ROOM = 12
 
-const HEAD = recordType(['lostAt', 'changedAt', 'clock'])
+const HEAD = recordType(['lostAt', 'clock'])
 
 /** What counts in one quota, by when it ends to count: the fields `ends` and `used` of scripts/lib/usage.lua. */
 export class QuotaUse {
@@ -79,7 +79,7 @@ export class Use {
       (_, index) => new QuotaUse(cells, base + HEAD.size + index * 2 * ROOM, ends),
     )
     this.head = this.quotas.length > 0 ? HEAD.over(cells, base) : undefined
-    this.pasts = this.head === undefined ? [] : cellsOf(this.head, ['lostAt', 'changedAt'])
+    this.pasts = this.head === undefined ? [] : cellsOf(this.head, ['lostAt'])
     this.times = [...this.pasts, ...this.quotas.flatMap(({ times }) => times)]
     const sizes = limits.flatMap(({ quotas = [] }) =>
       quotas.map((part) => subWindowOf(part, durations.moment)),
@@ -90,7 +90,7 @@ export class Use {
   clear(): void {
     const { never } = this.#ends
     if (this.head === undefined) return
-    Object.assign(this.head, { lostAt: never, changedAt: never })
+    Object.assign(this.head, { lostAt: never })
     for (const quota of this.quotas) quota.set([])
   }
 

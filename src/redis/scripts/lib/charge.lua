@@ -48,6 +48,18 @@ function usage.charge(bucket, charges, at, sign)
   bucket.isUseChanged = bucket.isUseChanged or #bucket.parts.quotas > 0
 end
 
+-- What a start is charged in named units, as its state keeps it: of each its name, how much, and which count of the unit that is in.
+function usage.charged(bucket, charges)
+  local texts, known = {}, {}
+  for index, part in ipairs(bucket.parts.quotas) do
+    local unit = part.unit
+    if unit and not known[unit] then
+      known[unit], texts[#texts + 1] = true, string.format('%s %d %.17g', unit, charges[index], usage.count_of(bucket, unit))
+    end
+  end
+  return table.concat(texts, ' ')
+end
+
 -- Lets nothing count for longer than a start that is reserved now: the clock may have been set back.
 function usage.clamp(bucket, now)
   local parts, use = usage.of(bucket)

@@ -12,6 +12,8 @@ local function end_job(meta, state, how, now)
   state.state = how
   -- The worker that reported the start may have a clock that is ahead.
   state.endedAt = math.max(now, state.departedAt)
+  -- The caller of a turn may settle it later, and hears what it was charged.
+  if not is_turn(state.id) then state.charged = false end
   write_state(state)
   redis.call('ZREM', K.deadlines, state.id)
   redis.call('ZREM', K.leases, state.id)

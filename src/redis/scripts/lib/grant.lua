@@ -111,7 +111,7 @@ local function start(bucket, state, at)
     -- The bucket was frozen after the slot was granted.
     if was_chilled then bucket.warmth = 0 end
   end
-  usage.move_to(bucket, usage.counted_at(bucket, at))
+  state.charged = usage.move_to(bucket, usage.counted_at(bucket, at))
   redis.call('LREM', K.handed .. bucket.n, 1, member_of(state))
   bucket.inHanded = bucket.inHanded - 1
   bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0

@@ -32,7 +32,7 @@ end
 
 -- A job that was started waits again, as kind 'retry' or 'back'; it is never rejected.
 local function wait_again(bucket, state, kind, ready_at, worker)
-  state.state, state.kind, state.readyAt, state.worker = 'retrying', kind, ready_at, worker
+  state.state, state.kind, state.readyAt, state.worker, state.charged = 'retrying', kind, ready_at, worker, false
   bucket.waiting = bucket.waiting + state.cost
   count_returned(bucket, kind, state.cost)
   put_back(bucket, member_of(state), state)

@@ -11,14 +11,32 @@ function usage.unknown_unit(bucket, amounts)
   end
 end
 
--- Counts the amounts instead of the estimates, for the start of the job. `state.costs`: of one whose record may be gone.
+-- What a start was charged, as `usage.charged` wrote it, by unit: `units`, and the `count` of the unit that they are in; nil where it
+-- is not ours.
+function usage.charged_in(text)
+  local charged, is_ours = {}, true
+  local rest = string.gsub(text, '(%S+) (%d+) (%S+) ?', function(unit, units, count)
+    charged[unit] = { units = tonumber(units), count = tonumber(count) }
+    is_ours = is_ours and charged[unit].units < INF and charged[unit].count ~= nil
+    return ''
+  end)
+  return is_ours and rest == '' and charged or nil
+end
+
+-- Counts the amounts instead of what the start of the job was charged. `lost_at`: when that may have been lost.
 function usage.settle(bucket, state, amounts, now, lost_at)
   local parts, use = usage.of(bucket)
-  local charges = parts and (state.costs and usage.charges(parts, state.cost, '-' .. state.costs) or usage.charges_of(parts, state.id, state.cost))
+  local charged = state.charged and usage.charged_in(state.charged)
+  -- An older version counted the start: then it is known only what it would be charged now.
+  local charges = parts and not charged and usage.charges_of(parts, state.id, state.cost)
+  local is_unsure = state.departedAt <= math.max(lost_at, parts and not charged and use.changedAt or -INF)
   for index, part in ipairs(parts and parts.quotas or {}) do
-    local more = part.unit and amounts[part.unit] and amounts[part.unit] - charges[index]
-    -- Before the last change, or a loss, it may have been charged less than it would be now: nothing is taken back.
-    if more and state.departedAt <= math.max(use.changedAt, state.costs and lost_at or 0) then more = math.max(0, more) end
+    local unit, before = part.unit, nil
+    if not charged then before = charges[index]
+    elseif unit and charged[unit] and charged[unit].count == usage.count_of(bucket, unit) then before = charged[unit].units end
+    local more = unit and amounts[unit] and amounts[unit] - (before or 0)
+    -- It may have been charged less, or what it was charged is lost: nothing is taken back.
+    if more and is_unsure then more = math.max(0, more) end
     if more then
       -- A worker whose clock is ahead reports a start that is still to come; one that is later was before the clock was set back.
       quota.charge(part, use[index], more, usage.counted_at(bucket, math.min(state.departedAt, now + quota.FARTHEST_AHEAD)))

@@ -1,5 +1,6 @@
 -- The changing part of a job: its state, attempts and result. A job that waits for the first time has no such record; later
--- records repeat the key and the cost, so that the job with its data need not be read again.
+-- records repeat the key and the cost, so that the job with its data need not be read again. While an attempt runs there is no
+-- result, and what it was charged stands in its place: code that does not know that reads no result, and drops it.
 
 -- In these states a worker holds the job, until its lease ends.
 local HELD = { handed = true, granted = true, running = true }
@@ -14,6 +15,8 @@ do
   -- Where the job stands or came from; 'retry': sorted by time, 'back': before all others.
   local KINDS = { 'line', 'retry', 'back' }
   local KIND_NUMBERS = { line = 1, retry = 2, back = 3 }
+  -- What stands in the place of the result.
+  local RESULT, CHARGED = 1, 2
 
   -- A job with a lease was handed over and has a record; except a turn, which has a lease before. So where such a job has none, a
   -- part of the shard is missing.
@@ -32,7 +35,7 @@ do
     if not raw then expect_state(id) end
     local s = { id = id, key = '', cost = 0, state = 'waiting', epoch = 0, kind = 'line', readyAt = -INF, floor = -INF, attempt = 0,
       fence = 0, crashes = 0, slot = 0, onGrid = false, isSettled = false, departedAt = -1, endedAt = -1, worker = '', result = false,
-      error = false }
+      charged = false, error = false }
     if not raw then return s end
     local ok, magic, state, epoch, cost, kind, ready_at, floor, attempt, fence, crashes, slot, on_grid, departed_at, ended_at,
       worker, key, has_result, result, has_error, error_, stop = pcall(struct.unpack, STATE_FORMAT, raw)
@@ -43,17 +46,18 @@ do
     -- Two bits: whether its slot is on the grid, and whether the attempt was settled.
     s.onGrid, s.isSettled = on_grid % 2 == 1, on_grid >= 2
     s.departedAt, s.endedAt, s.worker, s.key, s.cost = departed_at, ended_at, worker, key, cost
-    if has_result == 1 then s.result = result end
+    if has_result == RESULT then s.result = result end
+    if has_result == CHARGED then s.charged = result end
     if has_error == 1 then s.error = error_ end
     return s
   end
 
   function write_state(s)
-    local result, error_ = s.result or '', s.error or ''
+    local result, error_ = s.result or s.charged or '', s.error or ''
     local ready_at, floor = s.readyAt, s.floor
     if s.kind == 'retry' then ready_at, floor = ready_at + set_back(), floor + set_back() end
     redis.call('HSET', K.states, s.id, struct.pack(STATE_FORMAT, STATE_MAGIC, STATE_NUMBERS[s.state], s.epoch, s.cost,
       KIND_NUMBERS[s.kind], ready_at, floor, s.attempt, s.fence, s.crashes, s.slot, (s.onGrid and 1 or 0) + (s.isSettled and 2 or 0), s.departedAt,
-      s.endedAt, s.worker, s.key, s.result and 1 or 0, #result, result, s.error and 1 or 0, #error_, error_))
+      s.endedAt, s.worker, s.key, s.result and RESULT or s.charged and CHARGED or 0, #result, result, s.error and 1 or 0, #error_, error_))
   end
 end

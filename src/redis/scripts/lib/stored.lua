@@ -1,8 +1,9 @@
--- How what the quotas of a bucket count is written: by a clock that is never set forward, with sums of what waits. Of a bucket that is
--- forgotten, it is kept apart for a while: a step of the clock that is not reported yet may bring it back.
+-- How what the quotas of a bucket count is written: by a clock that is never set forward, with sums of what waits, and before them,
+-- as they are, when the count of a unit began, where that was not with the bucket. Of a bucket that is forgotten, it is kept apart for a while: a step of the clock that is not reported yet may bring it back.
 
 do
   local MAGIC, HEAD = 0x5627, '<HBdd'
+  local BEGUN = -5
 
   -- Periods of calendars follow the clock that is shown.
   local function forward_of(part)
@@ -17,8 +18,10 @@ do
       local is_whole, size, from = pcall(struct.unpack, '<I2', raw, at)
       if not is_whole or #raw + 1 < from + size * 16 then foreign('quotas') end
       local numbers, by = { struct.unpack('<' .. string.rep('d', size * 2), raw, from) }, forward_of(parts.quotas[index])
-      local ends, used, first = use[index].ends, use[index].used, usage.sums_in(numbers)
-      kept[index] = { unpack(numbers, size + 1, size + first) }
+      local ends, used, begun = use[index].ends, use[index].used, size > 0 and numbers[1] == BEGUN and 1 or 0
+      if begun == 1 and parts.quotas[index].unit then use.begun[parts.quotas[index].unit] = numbers[size + 1] end
+      local first = begun + usage.sums_in(numbers, begun + 1)
+      kept[index] = { unpack(numbers, size + 1 + begun, size + first) }
       for entry = 1, size - first do ends[entry], used[entry] = numbers[first + entry] + by, numbers[size + first + entry] end
       at = from + size * 16
     end
@@ -83,6 +86,8 @@ do
       local by = forward_of(part)
       for entry, end_ in ipairs(one.ends) do ends[entry] = end_ - by end
       local before, sums, more = usage.counted(bucket, part)
+      local begun = part.unit and bucket.use.begun[part.unit]
+      if begun then before, sums, more = struct.pack('<d', BEGUN) .. before, struct.pack('<d', begun) .. sums, more + 1 end
       local format = '<' .. string.rep('d', #ends)
       packed[#packed + 1] = struct.pack('<I2', #ends + more) .. before .. struct.pack(format, unpack(ends)) .. sums
         .. struct.pack(format, unpack(one.used))

@@ -49,7 +49,7 @@ do
   end
 
   function usage.new(parts, lost_at, changed_at)
-    local use = { lostAt = lost_at, changedAt = changed_at, sums = {} }
+    local use = { lostAt = lost_at, changedAt = changed_at, sums = {}, begun = {} }
     for index = 1, #parts.quotas do use[index] = { ends = {}, used = {} } end
     return use
   end
@@ -62,6 +62,12 @@ do
       bucket.use, use.sums = use, usage.known_sums(bucket, bucket.parts, kept)
     end
     return bucket.parts, bucket.use
+  end
+
+  -- Which count of a unit the bucket has: a unit that the limit was without for a time begins another one, and what ran before
+  -- counts nothing in it.
+  function usage.count_of(bucket, unit)
+    return bucket.use.begun[unit] or bucket.n
   end
 
   local function is_same_window(a, b)
@@ -85,9 +91,12 @@ do
   local function changed_use(before, use, after, now)
     local changed = usage.new(after, use.lostAt, use.changedAt)
     for index, part in ipairs(after.quotas) do
-      if part.unit then changed.sums[part.unit] = use.sums[part.unit] end
       local source = source_of(before, part)
-      -- What ran before was charged something else.
+      if part.unit then
+        changed.sums[part.unit] = use.sums[part.unit]
+        changed.begun[part.unit] = source and use.begun[part.unit] or not source and now or nil
+      end
+      -- Of a start that an older version counted it is not known what it was charged before.
       if not source or before.quotas[source].each ~= part.each then changed.changedAt = now end
       if source and is_same_window(before.quotas[source], part) then changed[index] = use[source]
       elseif source then changed[index] = quota.carry_over(before.quotas[source], use[source], part, now) end

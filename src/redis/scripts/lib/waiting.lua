@@ -11,9 +11,9 @@ do
   -- which it shows that such code has let one in or out since; and how many of those name the unit, and how much.
   local COUNTED = { -4, -3, -2, -1 }
 
-  -- How many of the entries that were read are sums.
-  function usage.sums_in(ends)
-    return ends[1] == COUNTED[1] and #COUNTED or 0
+  -- How many of the entries that were read, from one on, are sums.
+  function usage.sums_in(ends, from)
+    return ends[from] == COUNTED[1] and #COUNTED or 0
   end
 
   -- The sums by unit, of those that are known; `kept` by place of the quota: what was written.
@@ -102,11 +102,15 @@ function usage.charge_slot(bucket, sign, now)
   usage.count(bucket, settings, -sign)
 end
 
--- The granted job starts at `at`.
+-- The granted job starts at `at`. Returns what it is charged in named units.
 function usage.move_to(bucket, at)
   local parts = usage.of(bucket)
-  if not parts or usage.is_same_time(parts, bucket.grantedSlot, at) then return end
+  local is_moved = parts and not usage.is_same_time(parts, bucket.grantedSlot, at)
+  if not is_moved and not (parts and parts.hasUnits) then return '' end
   local charges = usage.charges_of(parts, bucket.granted, bucket.grantedCost)
-  usage.charge(bucket, charges, bucket.grantedSlot, -1)
-  usage.charge(bucket, charges, at)
+  if is_moved then
+    usage.charge(bucket, charges, bucket.grantedSlot, -1)
+    usage.charge(bucket, charges, at)
+  end
+  return usage.charged(bucket, charges)
 end

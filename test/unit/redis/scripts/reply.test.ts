@@ -4,6 +4,7 @@ import {
   flag,
   list,
   number,
+  numberAndMore,
   oneOf,
   optional,
   packed,
@@ -52,6 +53,8 @@ test('reads single values', () => {
   expect(readReply(number, '0.10000000000000001')).toBe(0.1)
   expect(readReply(word('end', 'at'), 'at')).toBe('at')
   expect(readReply(flag, '1')).toBe(true)
+  expect(readReply(numberAndMore, 7)).toEqual({ value: 7 })
+  expect(readReply(numberAndMore, '-1.5 tokens 40 2')).toEqual({ value: -1.5, more: 'tokens 40 2' })
 })
 
 test.each<[string, Read<unknown>, unknown, string]>([
@@ -63,6 +66,7 @@ test.each<[string, Read<unknown>, unknown, string]>([
   ['another text', word('end', 'at'), 'past', 'expected end, at, got: "past" (string)'],
   ['text for a number', number, '1x', 'expected a number, got: "1x" (string)'],
   ['nothing for a number', number, '', 'expected a number, got: "" (string)'],
+  ['text before what follows a number', numberAndMore, 'x 1', 'expected a number, got: "x" (string)'],
   ['nothing for text', text, null, 'expected text, got: null'],
   ['a number for a flag', flag, 2, "expected '1' or '0', got: 2"],
 ])('refuses %s', (_, read, value, reason) => {
