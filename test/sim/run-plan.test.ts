@@ -108,3 +108,21 @@ test('a turn of which no process heard, neither that it was admitted nor that it
   expect(ends).toEqual(['completed', 'cancelled'])
   expect(history.at(-1)).toMatchObject({ type: 'audit', admitted: 2, ended: 2 })
 })
+
+test.each([1_000, 30_000])(
+  'a turn that was given up while the server stood still, and whose clock was set back, is counted %s ms later',
+  async (later) => {
+    const stall = { kind: 'stall', at: 100, for: 8_000, until: 8_100 } as const
+    // The request would come too late otherwise.
+    const step = { kind: 'step', at: 500, by: -60_000, until: 500 } as const
+    const turn = { caller: 1, key: 'k', at: 20, cost: 1, isTry: false }
+    const turns = [turn, { ...turn, at: 110, aborts: 5 }, { ...turn, at: stall.until + later }]
+    // Both what asks for the turn and what gives it up wait in the server: no process hears of it.
+    const plan = aPlan({ hasScripts: true, turns, callers: 1, faults: [stall, step] })
+    const { failures, history } = await runPlan(plan, openStore)
+    expect(failures).toEqual([])
+    const ends = history.flatMap((event) => (event.type === 'end' ? [event.outcome] : []))
+    expect(ends).toEqual(['completed', 'cancelled', 'completed'])
+    expect(history.at(-1)).toMatchObject({ type: 'audit', admitted: 3, ended: 3 })
+  },
+)

@@ -14,7 +14,10 @@ const EVERY = 100
 const ASK_EVERY = 1_000
 /** Until what a process had sent when it died has reached the store; milliseconds. */
 const ARRIVAL = 400
-/** By then the store has a request that was given up, or refuses it; of a turn that has ended it knows for ten seconds. Milliseconds. */
+/**
+ * By then a store that is well has a request that was given up, or refuses it; of a turn that has ended it knows for ten seconds.
+ * Milliseconds.
+ */
 const LATEST = 2_500
 /** Processes that live hear of the last ends first; milliseconds. */
 const NEWS = 1_500
@@ -31,6 +34,9 @@ export class Oracle {
   /** Looks and waits until the oracle begins. */
   readonly #fate: SimProcess
   readonly #lookups: Promise<unknown>[] = []
+  /** Whether a caller went on without its turn, and whether all is done. */
+  #isSearching = false
+  #isComplete = false
   #own: { readonly process: SimProcess; readonly shaper: Promise<Shaper<Payload>> } | undefined
 
   constructor(scene: Scene, fate: SimProcess) {
@@ -122,14 +128,32 @@ export class Oracle {
     if (!this.#scene.record.isAnswered(id)) this.#lookUpLater(0, () => [id])
   }
 
-  /** A caller goes on without its turn: where it heard nothing, no process knows the id of one that was admitted all the same. */
+  /**
+   * A caller goes on without its turn: where it heard nothing, no process knows the id of one that was admitted all the same. A
+   * server that stands still reads the request when it goes on, and admits it where its clock was set back: so it looks until all
+   * is done.
+   */
   searchUnheardTurns(): void {
-    const { plan, record } = this.#scene
-    this.#lookUpLater(LATEST, () => {
-      const shards = Array.from({ length: plan.shards }, (_, shard) => shard)
-      const text = shards.map((shard) => this.#scene.command('HKEYS', `{vr:sim:${shard}}:jobs`).toString())
-      return (text.join().match(/~[\w-]+~[\w-]+/g) ?? []).filter((id) => !record.isAnswered(id))
+    this.#lookUpLater(LATEST, () => this.#unheardTurns())
+    if (this.#isSearching) return
+    this.#isSearching = true
+    this.#searchOn()
+  }
+
+  #searchOn(): void {
+    this.#fate.at(this.#scene.world.present + LATEST * 1_000, 0, () => {
+      if (this.#isComplete) return
+      this.#lookups.push(...this.#unheardTurns().map((id) => this.#lookUp(id)))
+      this.#searchOn()
     })
+  }
+
+  /** Turns that the store has, and of which no process has written down that they were admitted. */
+  #unheardTurns(): string[] {
+    const { plan, record } = this.#scene
+    const shards = Array.from({ length: plan.shards }, (_, shard) => shard)
+    const text = shards.map((shard) => this.#scene.command('HKEYS', `{vr:sim:${shard}}:jobs`).toString())
+    return (text.join().match(/~[\w-]+~[\w-]+/g) ?? []).filter((id) => !record.isAnswered(id))
   }
 
   /** It counts as under way from now on, so that the oracle does not close before. */
@@ -144,8 +168,10 @@ export class Oracle {
     const until = this.#scene.world.present + NEWS * 1_000
     do await sleep(SOON)
     while (this.#unknown().size > 0 && this.#scene.world.present < until)
+    this.#isComplete = true
     await Promise.all(this.#lookups)
-    for (const id of this.#unknown()) await this.#lookUp(id)
+    const unheard = this.#isSearching ? this.#unheardTurns() : []
+    for (const id of [...unheard, ...this.#unknown()]) await this.#lookUp(id)
   }
 
   /** Jobs of which no process has written down that they were accepted, or how they ended. */
