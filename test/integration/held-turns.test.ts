@@ -258,6 +258,17 @@ describe('settle', () => {
     await stage.conforms()
   })
 
+  test('of a turn counts from what it was charged, also where a turn counts more by then', async () => {
+    const stage = new TurnsStage('20, 50/s, 100 tokens/minute 10 each')
+    const one = await stage.open()
+    const turn = await one.acquire('k')
+    await one.limits.set('*', '20, 50/s, 100 tokens/minute 30 each')
+    await one.acquire('k')
+    expect((await one.inspect('k'))?.quotas).toMatchObject([{ used: 40 }])
+    expect(await turn.settle({ tokens: 5 })).toBe(true)
+    expect((await one.inspect('k'))?.quotas).toMatchObject([{ used: 35 }])
+  })
+
   test('of a turn works long after its line has forgotten it', async () => {
     const stage = new TurnsStage('20, 50/s, 100 tokens/minute 10 each')
     const one = await stage.open()
