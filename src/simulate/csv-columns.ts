@@ -28,6 +28,22 @@ export class CsvColumns {
     return this.#index.has(name)
   }
 
+  /** @throws InvalidInputError when the record has more fields than the header: no column says what they mean */
+  assertNoneLeft(record: CsvRecord): void {
+    const { fields } = record
+    const expected = this.#index.size
+    if (fields.length <= expected) return
+    const cut = fields.findIndex((field, column) => isCutNumber(field, fields[column + 1]))
+    const hint =
+      cut === -1
+        ? 'quote a text that has a comma inside'
+        : `write a number without a comma inside: ${fields[cut]}${fields[cut + 1]}, not ${fields[cut]},${fields[cut + 1]}`
+    throw this.#error(
+      record.positionOf(cut === -1 ? expected : cut),
+      `expected ${expected} fields, as in the header, got: ${fields.length}; ${hint}`,
+    )
+  }
+
   /** @throws InvalidInputError when the record ends before the column */
   text(record: CsvRecord, name: string): string {
     const column = this.#index.get(name)
@@ -51,6 +67,11 @@ export class CsvColumns {
   #error(position: Position, message: string): InvalidInputError {
     return new InvalidInputError({ file: this.#file, ...position }, message)
   }
+}
+
+/** Whether two fields look like a number that a separator of thousands cut in two. */
+function isCutNumber(field: string, next = ''): boolean {
+  return /^-?[1-9]\d{0,2}$/.test(field) && /^\d{3}(?:\.\d+)?$/.test(next)
 }
 
 const NUMBER = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i

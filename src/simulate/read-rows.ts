@@ -87,6 +87,7 @@ class CsvRows implements RowParser {
   *#rows(records: Iterable<CsvRecord>): Generator<Row> {
     for (const record of records) {
       const columns = this.#columns
+      columns?.assertNoneLeft(record)
       if (columns !== undefined) yield new CsvRow(columns, record)
       else this.#columns = new CsvColumns(this.#file, record, this.#format.begin(record.fields))
     }

@@ -63,6 +63,18 @@ describe('arrivals as CSV', () => {
     ['offset_s,key\n0,"a\nb', '2:3: a quote that is never closed'],
     ['offset_s,key\n0,__proto__\n', '2:3: expected the key to have no segment __proto__, got: "__proto__"'],
     ['offset_s,key,note\n0,a,"x\ny"\n1,,z\n', '4:3: expected the key to be 1 to 256 bytes, got: 0'],
+    [
+      'offset_s,key,cost\n0,a,1\n1,b,1,600\n',
+      '3:5: expected 3 fields, as in the header, got: 4; write a number without a comma inside: 1600, not 1,600',
+    ],
+    [
+      'offset_s,key,cost\n0,a, b,1\n',
+      '2:8: expected 3 fields, as in the header, got: 4; quote a text that has a comma inside',
+    ],
+    [
+      'offset_s,key,cost\n0,a,1,\n',
+      '2:7: expected 3 fields, as in the header, got: 4; quote a text that has a comma inside',
+    ],
   ])('reports the position of the error in %j', async (text, message) => {
     const failure = await read(text).catch((error: unknown) => error)
     expect(failure).toBeInstanceOf(InvalidInputError)
