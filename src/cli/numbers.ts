@@ -35,6 +35,13 @@ export function offset(text: string): number {
   throw new InvalidArgumentError(`Expected a number of seconds, 0 or more, got: ${quote(text)}.`)
 }
 
+/** Reads a flag as a time with its offset from UTC, and returns seconds since the epoch. */
+export function moment(text: string): number {
+  const at = Date.parse(text)
+  if (/^\d{4}-\d\d-\d\dT\d\d:\d\d.*(?:Z|[+-]\d\d:\d\d)$/.test(text) && at >= 0) return at / 1_000
+  throw new InvalidArgumentError(`Expected a time such as 2026-03-29T00:00:00Z, got: ${quote(text)}.`)
+}
+
 /** Reads a flag as costs in named units. */
 export function costsFlag(text: string): Costs {
   try {
@@ -63,7 +70,7 @@ export function formatShare(part: number, whole: number): string {
 }
 
 /** Larger offsets are seconds since the epoch, as a service records them. */
-const EPOCH_S = 1e9
+export const EPOCH_S = 1e9
 
 /** Formats a moment: an offset, or a date and time. */
 export function formatMoment(seconds: number): string {

@@ -4,11 +4,14 @@ import type { CsvRecord, Position } from './csv-records.ts'
 
 /** Maps fields to columns by the header. */
 export class CsvColumns {
+  /** In the order of the header. */
+  readonly names: readonly string[]
   readonly #file: string
   readonly #index: ReadonlyMap<string, number>
 
   /** @throws InvalidInputError when a required column is missing or one is named twice */
   constructor(file: string, header: CsvRecord, required: readonly string[]) {
+    this.names = header.fields
     this.#file = file
     const index = new Map<string, number>()
     header.fields.forEach((name, column) => {
@@ -31,7 +34,7 @@ export class CsvColumns {
   /** @throws InvalidInputError when the record has more fields than the header: no column says what they mean */
   assertNoneLeft(record: CsvRecord): void {
     const { fields } = record
-    const expected = this.#index.size
+    const expected = this.names.length
     if (fields.length <= expected) return
     const cut = fields.findIndex((field, column) => isCutNumber(field, fields[column + 1]))
     const hint =

@@ -15,6 +15,9 @@ const COLUMNS = [
   'retry_after_s',
 ] as const
 
+/** What a file of departures may say beside the units. */
+export const DEPARTURE_NAMES: ReadonlySet<string> = new Set([...COLUMNS, 'ends_s', 'settled_s'])
+
 /** Further columns, for limits of several parts. */
 export interface FurtherColumns {
   /** The units of quotas: what the arrival named. Default: none. */

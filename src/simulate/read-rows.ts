@@ -10,6 +10,8 @@ const LONGEST_LINE = 1_048_576
 /** One row of a file, by the names of its columns or properties. */
 export interface Row {
   readonly line: number
+  /** Its columns, one list for all rows of a file; or its own properties. */
+  readonly names: readonly string[]
   /** Whether the row says something: not where there is no such column or property, and not where it is empty or null. */
   has(name: string): boolean
   /** The value as it stands; a column that is not there is an error. */
@@ -107,6 +109,10 @@ class CsvRow implements Row {
     return this.#record.positionOf(0).line
   }
 
+  get names(): readonly string[] {
+    return this.#columns.names
+  }
+
   has(name: string): boolean {
     return this.#columns.has(name) && this.#columns.text(this.#record, name) !== ''
   }
@@ -193,6 +199,10 @@ class JsonRow implements Row {
 
   get line(): number {
     return this.#at.line
+  }
+
+  get names(): readonly string[] {
+    return Object.keys(this.#fields)
   }
 
   has(name: string): boolean {

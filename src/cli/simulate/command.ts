@@ -2,6 +2,7 @@ import { Command, Option } from 'commander'
 import { MILLISECOND, SECOND } from '../../core/duration.ts'
 import { InvalidOptionsError } from '../../core/errors.ts'
 import { formatLimit } from '../../core/limit.ts'
+import { isRolling } from '../../core/quota.ts'
 import type { RuleBook } from '../../core/rule-book.ts'
 import type { Arrival, ArrivalBatches } from '../../simulate/arrival.ts'
 import { Comparison, comparedPolicies } from '../../simulate/comparison.ts'
@@ -11,9 +12,10 @@ import { generateArrivals, PATTERNS, type Pattern } from '../../simulate/generat
 import { readArrivals } from '../../simulate/read-arrivals.ts'
 import { Simulation } from '../../simulate/simulation.ts'
 import { renderSimulation } from '../../simulate/simulation-picture.ts'
+import { UnreadNames } from '../../simulate/unread-names.ts'
 import { checkDistinct, inputName, OutputFile, readChunks, writeText } from '../files.ts'
 import { type LimitFlags, readLimits, readOtherLimits, unitsOf } from '../limits-file.ts'
-import { formatCount, offset, positiveNumber, wholeNumber } from '../numbers.ts'
+import { EPOCH_S, formatCount, moment, offset, positiveNumber, wholeNumber } from '../numbers.ts'
 import { Progress } from '../progress.ts'
 import { note, print } from '../terminal.ts'
 import { againstReport } from './against-report.ts'
@@ -31,6 +33,7 @@ interface Flags extends LimitFlags {
   readonly handlerMs?: number
   readonly from: number
   readonly to?: number
+  readonly start?: number
   readonly against?: string
   readonly compare?: true
   readonly subBuckets: number
@@ -47,6 +50,7 @@ export function simulateCommand(): Command {
       'Tries a limit on recorded or generated arrivals, in virtual time, with the same algorithm as a shaper.\n\n' +
         'Arrivals are CSV with a header, offset_s,key[,cost], or JSON lines with the same names, in the order of time.\n' +
         'What a job counts in quotas of other units is a further column of that name, such as tokens.\n' +
+        'Quotas of a calendar take offset 0 for the beginning of 1970, in UTC, or for --start.\n' +
         'velvet-rope serve --record writes such a file.\n' +
         'A limits file is JSON, { "<pattern>": "<capacity>, <rate>", ... }, or a velvet-rope.yaml.',
     )
@@ -74,6 +78,7 @@ export function simulateCommand(): Command {
     .option('--key <key>', 'only the arrivals of this key')
     .option('--from <s>', 'only arrivals from this offset on, in seconds', offset, 0)
     .option('--to <s>', 'only arrivals before this offset, in seconds', offset)
+    .option('--start <time>', 'when offset 0 is, such as 2026-03-29T00:00:00Z', moment)
     .addOption(
       new Option(
         '--against <limits>',
@@ -103,9 +108,15 @@ async function simulate(file: string | undefined, given: Flags): Promise<void> {
   const units = unitsOf(books)
   const columns = { units, handlerTime: flags.handlerMs === undefined ? undefined : handlerTime }
   const others = [comparison, other].filter(isThere)
-  const named = await run(simulation, others, openArrivals(flags, units), flags, columns)
+  const unread = new UnreadNames(units)
+  const named = await run(simulation, others, openArrivals(flags, units, unread), flags, columns)
+
+  for (const sentence of unread.notes()) note(sentence)
 
   const summary = simulation.summary()
+  if (books.some(hasCalendar) && (summary.firstArrivalS ?? EPOCH_S) < EPOCH_S) {
+    note('quotas of a calendar take offset 0 for 1970-01-01T00:00:00Z: say with --start when it is')
+  }
   if (flags.svg !== undefined) {
     const picture = comparison
       ? renderComparison(comparison, limits, summary.keys)
@@ -139,6 +150,10 @@ function hasPlaces(limits: RuleBook): boolean {
   return limits.list().some(({ limit }) => Number.isFinite(limit.concurrency))
 }
 
+function hasCalendar(limits: RuleBook): boolean {
+  return limits.list().some(({ limit }) => limit.quotas.some(({ window }) => !isRolling(window)))
+}
+
 /** The file of arrivals may be given with or without its flag. */
 function withFile(file: string | undefined, flags: Flags): Flags {
   if (file === undefined) return flags
@@ -160,7 +175,7 @@ async function run(
   simulation: Simulation,
   others: readonly { offer(arrival: Arrival): unknown }[],
   arrivals: ArrivalBatches,
-  { key, from, to = Number.POSITIVE_INFINITY, out }: Flags,
+  { key, from, to = Number.POSITIVE_INFINITY, start = 0, out }: Flags,
   columns: FurtherColumns,
 ): Promise<ReadonlySet<string>> {
   const output = out === undefined ? undefined : await OutputFile.open(out)
@@ -173,8 +188,9 @@ async function run(
     await output?.write(departuresHeader(columns))
     for await (const batch of arrivals) {
       let rows = ''
-      for (const arrival of batch) {
-        if (!isWanted(arrival)) continue
+      for (const given of batch) {
+        if (!isWanted(given)) continue
+        const arrival = start === 0 ? given : { ...given, at: given.at + start * SECOND }
         const outcome = simulation.offer(arrival)
         for (const unit in arrival.costs) named.add(unit)
         for (const other of others) other.offer(arrival)
@@ -194,9 +210,9 @@ async function run(
   }
 }
 
-function openArrivals(flags: Flags, units: readonly string[]): ArrivalBatches {
+function openArrivals(flags: Flags, units: readonly string[], unread: UnreadNames): ArrivalBatches {
   const { arrivals, pattern, seconds, rate, keys, seed } = flags
-  if (arrivals !== undefined) return readArrivals(inputName(arrivals), readChunks(arrivals), units)
+  if (arrivals !== undefined) return readArrivals(inputName(arrivals), readChunks(arrivals), units, unread)
   if (pattern !== undefined) return generateArrivals({ pattern, seconds, rate, keys, seed })
   throw new InvalidOptionsError(`expected --arrivals <file>, or --pattern ${PATTERNS.join(' | ')}`)
 }
