@@ -89,6 +89,11 @@ export interface Accepted {
   readonly isEstimate?: true
   /** The id was used before: this is the result of that time, and nothing was admitted now. */
   readonly replayed?: true
+  /**
+   * Units of the request's `costs` that no quota of the key's limit counts now: a typing error, or a limit that is to change. They
+   * count once a limit counts them. Absent where all count. Events do not have it.
+   */
+  readonly uncounted?: readonly string[]
 }
 
 export interface Rejected {

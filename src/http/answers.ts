@@ -24,11 +24,12 @@ const REFUSALS = {
 
 /** The body for an accepted job. Times are rounded up, so that no promised time is early. */
 export function acceptedBody(admission: Accepted) {
-  const { id, key, position, waiting, capacity, departsAt, waitMs, isEstimate } = admission
+  const { id, key, position, waiting, capacity, departsAt, waitMs, isEstimate, uncounted } = admission
   const times = {
     departsAt: Math.ceil(departsAt),
     waitMs: Math.ceil(waitMs),
     ...(isEstimate && { isEstimate }),
+    ...(uncounted && { uncounted: [...uncounted] }),
   }
   return { id, key, position, waiting, capacity, ...times }
 }

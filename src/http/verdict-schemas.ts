@@ -19,6 +19,14 @@ const acceptedFields = {
   departsAt: z.number().openapi({ description: 'Milliseconds since the epoch.' }),
   waitMs: z.number(),
   isEstimate,
+  uncounted: z
+    .array(z.string())
+    .optional()
+    .openapi({
+      description:
+        'Units in `costs` that no quota of the limit counts now, such as a mistyped one; absent where all count.',
+      example: ['tokns'],
+    }),
 }
 
 export const acceptedSchema = z

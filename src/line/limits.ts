@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { MILLISECOND } from '../core/duration.ts'
 import { isVelvetRopeError, NoLimitError } from '../core/errors.ts'
+import type { Admission } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import { type ChangedRules, differenceOf, parseLayer } from '../core/layered-book.ts'
 import { formatLimit, type LimitInput } from '../core/limit.ts'
@@ -15,10 +16,12 @@ import {
   type RuleView,
   type UnsetRuleView,
 } from '../core/rule-view.ts'
+import type { Costs } from '../core/usage.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { LocalLimits } from './local-limits.ts'
 import { authorSchema, thisProcess } from './options.ts'
 import { type PreviewedChange, type PreviewSource, previewChange } from './preview-change.ts'
+import { uncountedUnits } from './settle.ts'
 
 /** What a load changed: limits that are new or different, and patterns that are gone. */
 export interface LoadedRules {
@@ -93,6 +96,14 @@ export class LiveRuleBook {
     const rule = this.#store.rules.find(key)
     if (rule === undefined) throw new NoLimitError(key)
     return viewOf(rule)
+  }
+
+  /** @internal Returns the answer to a request, with the units of its costs that no quota of the limit of its key counts. */
+  tellUncounted(answer: Admission, costs: Costs | undefined): Admission {
+    if (costs === undefined || !answer.accepted) return answer
+    const rule = this.#store.rules.find(answer.key)
+    const uncounted = rule === undefined ? [] : uncountedUnits(rule.limit, costs)
+    return uncounted.length === 0 ? answer : { ...answer, uncounted }
   }
 
   /** The rule in force with exactly this pattern. */

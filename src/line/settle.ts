@@ -56,10 +56,19 @@ export function readCosts(input: unknown, what: string): Costs | undefined {
 }
 
 /** @throws UnknownUnitError where no quota of the limit counts one of the units */
-export function checkUnits(key: string, { quotas }: Quotas, amounts: Costs): void {
-  const units = [...new Set(quotas.flatMap(({ unit }) => unit ?? []))]
-  const unknown = Object.keys(amounts).find((unit) => !units.includes(unit))
-  if (unknown !== undefined) throw new UnknownUnitError(key, unknown, units)
+export function checkUnits(key: string, limit: Quotas, amounts: Costs): void {
+  const [unknown] = uncountedUnits(limit, amounts)
+  if (unknown !== undefined) throw new UnknownUnitError(key, unknown, unitsOf(limit))
+}
+
+/** Of the units that are named, those that no quota of the limit counts. */
+export function uncountedUnits(limit: Quotas, amounts: Costs): string[] {
+  const units = unitsOf(limit)
+  return Object.keys(amounts).filter((unit) => !units.includes(unit))
+}
+
+function unitsOf({ quotas }: Quotas): string[] {
+  return [...new Set(quotas.flatMap(({ unit }) => unit ?? []))]
 }
 
 /** In one order, so that equal costs are equal as text; undefined for none. */

@@ -74,20 +74,23 @@ export class Shaper<Data = unknown, Result = unknown> {
    */
   async enqueue(key: string, data: Data, input?: options.EnqueueOptions): Promise<Admission> {
     this.#assertOpen()
-    return this.#engine.enqueue(this.#reader.read(key, data, input))
+    const request = this.#reader.read(key, data, input)
+    return this.limits.tellUncounted(await this.#engine.enqueue(request), request.costs)
   }
 
   /** Enqueues many jobs; the verdicts are in the order of the requests. If one request is invalid, none is admitted. */
   async enqueueMany(input: readonly options.EnqueueRequest<Data>[]): Promise<Admission[]> {
     this.#assertOpen()
-    return this.#engine.enqueueMany(this.#reader.readMany(input))
+    const asked = this.#reader.readMany(input)
+    const answers = await this.#engine.enqueueMany(asked)
+    return answers.map((answer, index) => this.limits.tellUncounted(answer, asked[index]!.costs))
   }
 
   /** Returns what `enqueue` would answer now, and changes nothing: `asked` is the cost, or `{ cost, costs }`. An accepted forecast has an empty id. */
   async forecast(key: string, asked: number | options.ForecastOptions = 1): Promise<Admission> {
     this.#assertOpen()
     const { cost, costs } = requests.readForecast(key, asked)
-    return this.#engine.forecast(key, cost, costs)
+    return this.limits.tellUncounted(await this.#engine.forecast(key, cost, costs), costs)
   }
 
   /**

@@ -221,10 +221,11 @@ function optionsOf({ cost, costOf, deadline, attempts }: Flags): EnqueueOptions 
 
 function describeVerdict(admission: Admission): string {
   if (admission.accepted) {
-    const { id, position, waitMs, isEstimate, replayed } = admission
+    const { id, position, waitMs, isEstimate, replayed, uncounted = [] } = admission
     const about = isEstimate ? 'about ' : ''
     const when = waitMs <= 0 ? 'departs now' : `departs in ${about}${formatSeconds(waitMs / 1_000)}`
-    return `${paint('green', 'accepted')}  ${id}: position ${position}, ${when}${replayed ? ' (repeated answer)' : ''}`
+    const ignored = uncounted.length === 0 ? '' : `; no quota of the limit counts ${uncounted.join(' or ')}`
+    return `${paint('green', 'accepted')}  ${id}: position ${position}, ${when}${replayed ? ' (repeated answer)' : ''}${ignored}`
   }
   const { reason, retryAfterMs, waiting, capacity, quota, local } = admission
   const again = Number.isFinite(retryAfterMs)

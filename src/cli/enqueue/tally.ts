@@ -4,12 +4,17 @@ import { formatCount, formatSeconds } from '../numbers.ts'
 import { renderFacts } from '../table.ts'
 import type { JobLine } from './job-lines.ts'
 
+/** As many units as the summary names. */
+const MOST_UNITS = 8
+
 /** Counts the verdicts of many jobs. */
 export class EnqueueTally {
   accepted = 0
   /** Accepted jobs whose id was enqueued before, so that no new job was admitted. */
   replayed = 0
   readonly rejected: Record<Rejected['reason'], number> = { full: 0, deadline: 0, paused: 0, 'too-costly': 0 }
+  /** Jobs by the unit that they name and no quota counts; of the first units only. */
+  readonly uncounted = new Map<string, number>()
   invalid = 0
   longestWaitMs = 0
   /** Every job up to this line has its final verdict. */
@@ -33,9 +38,13 @@ export class EnqueueTally {
     this.inFlight = undefined
   }
 
-  accept({ waitMs, replayed }: Accepted): void {
+  accept({ waitMs, replayed, uncounted = [] }: Accepted): void {
     this.accepted++
     if (replayed) this.replayed++
+    for (const unit of uncounted) {
+      const jobs = this.uncounted.get(unit) ?? 0
+      if (jobs > 0 || this.uncounted.size < MOST_UNITS) this.uncounted.set(unit, jobs + 1)
+    }
     this.longestWaitMs = Math.max(this.longestWaitMs, waitMs)
   }
 
@@ -57,7 +66,18 @@ export class EnqueueTally {
 
   toJson() {
     const { accepted, replayed, rejected, invalid, longestWaitMs, settledLine, seconds, jobsPerSecond } = this
-    return { accepted, replayed, rejected, invalid, longestWaitMs, settledLine, seconds, jobsPerSecond }
+    const uncounted = this.uncounted.size > 0 && { uncounted: Object.fromEntries(this.uncounted) }
+    return {
+      accepted,
+      replayed,
+      ...uncounted,
+      rejected,
+      invalid,
+      longestWaitMs,
+      settledLine,
+      seconds,
+      jobsPerSecond,
+    }
   }
 
   progress(): string {
@@ -69,6 +89,7 @@ export class EnqueueTally {
     const rejected = Object.entries(this.rejected).filter(([, count]) => count > 0)
     const facts: [string, string][] = [['accepted', formatCount(this.accepted)]]
     if (this.replayed > 0) facts.push(['  repeated', formatCount(this.replayed)])
+    for (const [unit, jobs] of this.uncounted) facts.push([`  no quota counts ${unit}`, formatCount(jobs)])
     facts.push(['rejected', formatCount(this.rejections)])
     for (const [reason, count] of rejected) facts.push([`  ${reason}`, formatCount(count)])
     if (this.invalid > 0) facts.push(['invalid lines', formatCount(this.invalid)])

@@ -150,6 +150,16 @@ describe('enqueue of JSON lines', () => {
     expect(lines.slice(20)).toEqual(['... and 5 more'])
   })
 
+  it('counts the jobs by the units that no quota counts, the first eight of them', async () => {
+    const input = job('a', ',"costs":{"tokns":1}').repeat(2) + job('a', ',"costs":{"tokens":1}')
+    const { stdout } = await enqueue(`9, 1/s, 9 tokens/minute 1 each`, [], input)
+    expect(stdout).toMatch(/^accepted +3\n {2}no quota counts tokns +2\nrejected +0\n/)
+    const units = 'abcdefghi'.split('').map((unit) => job('a', `,"costs":{"${unit}":1}`))
+    const summed = await enqueue('9, 1/s', ['--json'], units.join('') + units[0])
+    expect(JSON.parse(summed.stdout)).toMatchObject({ uncounted: { a: 1, b: 1, h: 1 } })
+    expect(Object.keys(JSON.parse(summed.stdout).uncounted)).toHaveLength(8)
+  })
+
   it('treats an id of another job and a key without a limit as bad lines', async () => {
     const input = job('a', ',"id":"x"') + job('b') + job('a/c', ',"id":"x"')
     const { stdout, stderr } = await enqueue('9, 1/s', ['--skip-invalid'], input)
