@@ -70,9 +70,9 @@ export function copyUse({ ends, used }: QuotaUse): QuotaUse {
 
 /** What counts at `now`. Of two periods near their boundary, the one of which more is used. */
 export function usedAt(quota: Quota, { ends, used }: QuotaUse, now: number): number {
-  const parts = isRolling(quota.window) ? ends.filter((end) => end > now) : entriesAt(quota, now)
-  const amounts = parts.map((end) => used[ends.indexOf(end)] ?? 0)
-  return isRolling(quota.window) ? amounts.reduce((sum, units) => sum + units, 0) : Math.max(...amounts)
+  if (isRolling(quota.window))
+    return used.reduce((sum, units, index) => (ends[index]! > now ? sum + units : sum), 0)
+  return Math.max(...entriesAt(quota, now).map((end) => used[ends.indexOf(end)] ?? 0))
 }
 
 /**

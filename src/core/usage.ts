@@ -60,6 +60,9 @@ export interface QuotaHold {
   /** When it has room, and how many units come free then. */
   readonly until: number
   readonly units: number
+  /** How many units the start needs, and how many count at the time from which on it waits; with the quota's amount, what is left. */
+  readonly needed: number
+  readonly used: number
 }
 
 /** Returns the quota for which a start waits from `from` on, if it waits for one; of several, the one that has room last. */
@@ -76,8 +79,14 @@ export function holdOf(
     (quota, at) => quotas.roomAt(quota, usage[at]!, charges[at]!, before) > before,
   )
   if (index === -1) return undefined
-  const { ends, used } = usage[index]!
-  return { index, until, units: used[ends.indexOf(until)]! }
+  const use = usage[index]!
+  return {
+    index,
+    until,
+    units: use.used[use.ends.indexOf(until)]!,
+    needed: charges[index]!,
+    used: quotas.usedAt(limit.quotas[index]!, use, from),
+  }
 }
 
 /** Counts a start at `at` in every quota. */

@@ -3,8 +3,7 @@ import { DAY, HOUR, MILLISECOND, MINUTE, SECOND } from '../core/duration.ts'
 import { parseLimit } from '../core/limit.ts'
 import { nameOfQuota } from '../core/quota-input.ts'
 import { formatRate } from '../core/rate.ts'
-import type { QuotaHold } from '../core/usage.ts'
-import type { JobFacts, WaitFacts } from './job-facts.ts'
+import type { JobFacts, LineHold, WaitFacts } from './job-facts.ts'
 
 const ORDINALS = [
   'First',
@@ -89,12 +88,14 @@ function prognosisOf(facts: JobFacts, wait: WaitFacts, hasTimes: boolean): strin
 }
 
 /** Without `now` the time is left out. */
-export function quotaText(limit: string, { index, units, until }: QuotaHold, now?: number): string {
+export function quotaText(limit: string, hold: LineHold, now?: number): string {
+  const { index, units, until, needed, used, isOwn } = hold
   const quota = parseLimit(limit).quotas[index]!
-  const held = `waits for the quota of ${nameOfQuota(quota)}`
+  const what = `${needed.toLocaleString('en')}${quota.unit === undefined ? '' : ` ${quota.unit}`}`
+  const left = Math.max(0, quota.amount - used).toLocaleString('en')
+  const held = `${isOwn ? '' : 'a job before it '}waits for the quota of ${nameOfQuota(quota)}: needs ${what}, ${left} left`
   if (now === undefined) return held
-  const what = `${units.toLocaleString('en')}${quota.unit === undefined ? '' : ` ${quota.unit}`}`
-  return `${held}: ${what} ${units === 1 ? 'comes' : 'come'} free at ${clockTime(until, now)}`
+  return `${held}, ${units.toLocaleString('en')} ${units === 1 ? 'comes' : 'come'} free at ${clockTime(until, now)}`
 }
 
 export function placesText(limit: string): string {

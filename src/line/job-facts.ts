@@ -50,9 +50,15 @@ export interface PartsFacts {
   /** `departsAt` may be too early. */
   readonly isEstimate: boolean
   /** The last quota that holds the job or one ahead of it. */
-  readonly quota?: QuotaHold | undefined
+  readonly quota?: LineHold | undefined
   /** No place is free. */
   readonly isFull: boolean
+}
+
+/** A quota that holds a line. */
+export interface LineHold extends QuotaHold {
+  /** It holds the job itself, and not one ahead of it. */
+  readonly isOwn: boolean
 }
 
 /** The jobs ahead: how many, what they cost, and the ids of the first, in order. */

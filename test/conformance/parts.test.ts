@@ -29,7 +29,7 @@ describe.each(DRIVERS)('%s: under a limit of several parts', (_, open) => {
     const room = (await driver.inspect('a', at(0.2)))!.nextDepartureAt! / 1_000 - msAt(0) / 1_000
     expect(room).toBeGreaterThan(60)
     expect(room).toBeLessThanOrEqual(61)
-    const detail = `waits for the quota of 3/minute: 3 come free at ${clock(room)}`
+    const detail = `waits for the quota of 3/minute: needs 1, 0 left, 3 come free at ${clock(room)}`
     const d = await explained(driver, 'd', 1)
     expect(d).toMatchObject({
       position: 1,
@@ -38,17 +38,50 @@ describe.each(DRIVERS)('%s: under a limit of several parts', (_, open) => {
     })
     expect(d.summary).toContain(`First in line of a: departs in 60 s at 10/s; ${detail}`)
     expect(d.summaryWithoutTimes).toContain(
-      'First in line of a: departs at 10/s; waits for the quota of 3/minute; no rule',
+      'First in line of a: departs at 10/s; waits for the quota of 3/minute: needs 1, 0 left; no rule',
     )
     expect(d).not.toHaveProperty('isEstimate')
     expect(await explained(driver, 'f', 1)).toMatchObject({
       departsAt: msAt(room + 0.2),
       holds: [
         { reason: 'line', until: msAt(room + 0.2) },
-        { reason: 'quota', until: msAt(room), detail },
+        { reason: 'quota', until: msAt(room), detail: `a job before it ${detail}` },
         { reason: 'no-rule' },
       ],
     })
+  })
+
+  test('a job that needs more than is left says so, and a job behind it says which of them waits', async () => {
+    const driver = await openFor(open, '9, 10/s, 9/minute, 1000 tokens/minute 300 each, tolerance 0')
+    for (const [id, tokens] of [
+      ['a', 900],
+      ['b', 800],
+      ['c', 100],
+      ['d', 900],
+    ] as const) {
+      await driver.admit(request(id, { costs: { tokens } }), at(0))
+    }
+    await driver.startNext(at(0))
+    const quotaOf = async (id: string) =>
+      (await explained(driver, id, 1)).holds.find(({ reason }) => reason === 'quota')?.detail
+    const waits = 'waits for the quota of 1000 tokens/minute: needs 800 tokens, 100 left, 900 come free at '
+    expect(await quotaOf('b')).toBe(`${waits}${clock(61)}`)
+    // It fits beside the one before it, which waits.
+    expect(await quotaOf('c')).toBe(`a job before it ${waits}${clock(61)}`)
+    expect(await quotaOf('d')).toMatch(
+      /^waits for the quota of 1000 tokens\/minute: needs 900 tokens, 100 left, 900 come free at /,
+    )
+  })
+
+  test('a job that waits for a period of a calendar says how much is left in it', async () => {
+    const driver = await openFor(open, '99, 10/s, 10 per day in UTC, tolerance 0')
+    await driver.admit(request('a', { cost: 7 }), at(0))
+    await driver.admit(request('b', { cost: 4 }), at(0))
+    await driver.startNext(at(0))
+    const [hold] = (await explained(driver, 'b', 1)).holds
+    expect(hold!.detail).toMatch(
+      /^waits for the quota of 10 per day in UTC: needs 4, 3 left, 7 come free at .*00:00:0\d UTC$/,
+    )
   })
 
   test('a quota counts in its own unit', async () => {
@@ -57,7 +90,9 @@ describe.each(DRIVERS)('%s: under a limit of several parts', (_, open) => {
     await driver.lineUp('b', at(0))
     await driver.startNext(at(0))
     const [hold] = (await explained(driver, 'b', 0)).holds
-    expect(hold!.detail).toMatch(/^waits for the quota of 1000 tokens\/minute: 900 tokens come free at /)
+    expect(hold!.detail).toMatch(
+      /^waits for the quota of 1000 tokens\/minute: needs 300 tokens, 100 left, 900 come free at /,
+    )
   })
 
   test('a job waits for one of the places, and its time is an estimate', async () => {

@@ -1,7 +1,6 @@
 import { projectionOf } from '../../core/bucket.ts'
-import type { QuotaHold } from '../../core/usage.ts'
 import { Walk } from '../../core/walk.ts'
-import type { PartsFacts } from '../../line/job-facts.ts'
+import type { LineHold, PartsFacts } from '../../line/job-facts.ts'
 import type { JobRecord } from './job-record.ts'
 
 /**
@@ -19,14 +18,18 @@ export function departureByParts(
   const { bucket } = job
   const { limit, usage = [] } = bucket
   const walk = new Walk(limit, projectionOf(bucket, now), usage)
-  let quota: QuotaHold | undefined
+  let quota: LineHold | undefined
+  const lookAt = (other: JobRecord) => {
+    const hold = walk.holdOf(other)
+    if (hold !== undefined) quota = { ...hold, isOwn: other === job }
+  }
   let unseen = ahead
   for (const other of passed) {
-    quota = walk.holdOf(other) ?? quota
+    lookAt(other)
     walk.depart(other)
     unseen -= other.cost
   }
-  if (unseen === 0) quota = walk.holdOf(job) ?? quota
+  if (unseen === 0) lookAt(job)
   const isEstimate = unseen > 0 || bucket.retrying > 0 || limit.concurrency < Number.POSITIVE_INFINITY
   return {
     departsAt: unseen === 0 ? walk.depart(job) : walk.behind(unseen),

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- What a job waits for: the jobs before it, and what its bucket and its line wait for.
--- uses: shard forward job warmth quota calendar usage stored charge bucket pace name state blocks next line waiting order ahead along passage held
+-- uses: shard forward job warmth quota calendar usage stored charge bucket pace name state blocks next line waiting order ahead along passage counted held
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', id, a key whose first segment the job belongs to | ''
@@ -11,7 +11,8 @@
 --            it or a job before it needs a handler, whether the head is a turn, since when the head may depart (inf: it has its
 --            slot, or may not depart), worker | '', slot ('0': none), last claim, running jobs (counted when the head is late) }, and
 --            parts, where the limit has further ones and the job no slot, is { whether departsAt is an estimate, whether no place is
---            free, of the last quota that holds it or a job before it: place from 0 on, when it has room, units that come free then }
+--            free, of the last quota that holds it or a job before it: place from 0 on, when it has room, units that come free then, units
+--            that the start needs, units that count at its slot, whether it holds the job itself }
 
 -- The latest leases are read, because running workers renew theirs.
 local MOST_LEASES = 20

@@ -42,7 +42,9 @@ const waitRow = row({
 const partsRow = row({
   isEstimate: flag,
   isFull: flag,
-  quota: optional(row({ index: number, until: number, units: number })),
+  quota: optional(
+    row({ index: number, until: number, units: number, needed: number, used: number, isOwn: flag }),
+  ),
 })
 
 const explainScript = defineScript(

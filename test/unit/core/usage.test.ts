@@ -36,7 +36,13 @@ describe('what a start is charged', () => {
     charge(limit, usage, charges, 0)
     expect(roomAt(limit, usage, charges, 5)).toBe(61 * SECOND)
     expect(roomAt(limit, usage, [1, 40, 40], 5)).toBe(5)
-    expect(holdOf(limit, usage, charges, 5)).toEqual({ index: 1, until: 61 * SECOND, units: 60 })
+    expect(holdOf(limit, usage, charges, 5)).toEqual({
+      index: 1,
+      until: 61 * SECOND,
+      units: 60,
+      needed: 60,
+      used: 60,
+    })
     expect(holdOf(limit, usage, charges, 61 * SECOND - 0.5)).toMatchObject({ index: 1 })
     expect(holdOf(limit, usage, [1, 40, 40], 5)).toBeUndefined()
     giveBack(limit, usage, charges, 0)
@@ -221,7 +227,13 @@ test('a walk says for which quota its next job waits, which may be one of two', 
   })
   expect(holds.slice(0, 2)).toEqual([undefined, undefined])
   // The two before it started in different sixtieths of the ten seconds.
-  expect(holds[2]).toEqual({ index: 0, units: 1, until: Math.ceil((10 * SECOND) / 60) + 10 * SECOND })
+  expect(holds[2]).toEqual({
+    index: 0,
+    units: 1,
+    needed: 1,
+    used: 2,
+    until: Math.ceil((10 * SECOND) / 60) + 10 * SECOND,
+  })
   expect(holds[3]).toMatchObject({ index: 1, until: 61 * SECOND })
 })
 

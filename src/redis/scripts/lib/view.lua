@@ -36,24 +36,13 @@ local function next_departure(bucket, now)
   return usage.of(bucket) and usage.first_at(bucket, slot) or slot
 end
 
--- What counts in a quota at `now`: of two periods near their boundary, the one of which more is used.
-local function used_at(part, use, now)
-  local sum, first, last = 0, nil, nil
-  if not part.length then first, last = quota.ends_at(part, now) end
-  for index, end_ in ipairs(use.ends) do
-    if part.length and end_ > now then sum = sum + use.used[index]
-    elseif end_ == first or end_ == last then sum = math.max(sum, use.used[index]) end
-  end
-  return sum
-end
-
 -- How many places are taken; and of each quota what counts, and when one more job has room. nil without further parts.
 local function parts_of(bucket, now)
   local parts, use = usage.of(bucket)
   if not parts then return nil end
   local values = { bucket.running + (bucket.granted ~= '' and 1 or 0) }
   for index, part in ipairs(parts.quotas) do
-    values[index * 2] = text(used_at(part, use[index], now))
+    values[index * 2] = text(quota.used_at(part, use[index], now))
     values[index * 2 + 1] = text(quota.room_at(part, use[index], part.each or 1, now))
   end
   return values
