@@ -15,24 +15,32 @@ export class TurnRefusedError extends VelvetRopeError {
   /** Cost units that wait, and the maximum. */
   readonly waiting: number
   readonly capacity: number
+  /** The quota that the turn alone exceeds, as text such as `90000 tokens/minute`; only if it is too costly for one. */
+  readonly quota?: string
   /** A local limit rejected it, and these numbers are those of that limit. */
   readonly local?: true
 
   constructor(refusal: Omit<TurnRefusedError, keyof VelvetRopeError>) {
-    const { key, reason, retryAfterMs, waiting, capacity, local } = refusal
-    super(
-      'turn-refused',
-      `no turn for the key ${quote(key)} (${reason}): ${waiting} of ${capacity} cost units ` +
-        `${local ? 'of a local limit are taken' : 'wait'}, ` +
-        (retryAfterMs === Number.POSITIVE_INFINITY ? 'it never fits' : `retry after ${retryAfterMs} ms`),
-    )
+    const { key, reason, retryAfterMs, waiting, capacity, quota, local } = refusal
+    const again =
+      retryAfterMs === Number.POSITIVE_INFINITY ? 'it never fits' : `retry after ${retryAfterMs} ms`
+    super('turn-refused', `no turn for the key ${quote(key)} (${reason}): ${obstacleOf(refusal)}, ${again}`)
     this.key = key
     this.reason = reason
     this.retryAfterMs = retryAfterMs
     this.waiting = waiting
     this.capacity = capacity
+    if (quota !== undefined) this.quota = quota
     if (local) this.local = local
   }
+}
+
+type Refusal = Pick<TurnRefusedError, 'reason' | 'waiting' | 'capacity' | 'quota' | 'local'>
+
+function obstacleOf({ reason, waiting, capacity, quota, local }: Refusal): string {
+  const whole = quota === undefined ? `capacity of ${capacity} cost units` : `quota of ${quota}`
+  if (reason === 'too-costly') return `it alone exceeds the whole ${whole}${local ? ' of a local limit' : ''}`
+  return `${waiting} of ${capacity} cost units ${local ? 'of a local limit are taken' : 'wait'}`
 }
 
 /**

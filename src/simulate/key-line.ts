@@ -1,5 +1,6 @@
 import { type Bucket, createBucket, depart, isIdle, nextSlot, reserve } from '../core/bucket.ts'
 import { hasParts, type Limit } from '../core/limit.ts'
+import type { Quota } from '../core/quota.ts'
 import { type Costs, charge, chargesOf, tidy } from '../core/usage.ts'
 import { admit, type RejectReason } from '../core/verdict.ts'
 import { NANOSECOND } from './arrival.ts'
@@ -15,8 +16,13 @@ export type Outcome =
       /** What will keep it at the head of its line; only under a limit of several parts. */
       readonly holds?: readonly Hold[]
     }
-  /** `retryAt` is infinite for a cost that can never fit. */
-  | { readonly accepted: false; readonly reason: RejectReason; readonly retryAt: number }
+  /** `retryAt` is infinite for a cost that can never fit; `exceeded`: the quota that the job alone exceeds, if it is not the capacity. */
+  | {
+      readonly accepted: false
+      readonly reason: RejectReason
+      readonly retryAt: number
+      readonly exceeded?: Quota
+    }
 
 /** A waiting job. */
 interface WaitingJob {

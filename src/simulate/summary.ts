@@ -1,4 +1,6 @@
 import { MILLISECOND, SECOND } from '../core/duration.ts'
+import type { Quota } from '../core/quota.ts'
+import { nameOfQuota } from '../core/quota-input.ts'
 import type { Arrival } from './arrival.ts'
 import type { KeyLine, Outcome } from './key-line.ts'
 
@@ -7,8 +9,10 @@ export interface Summary {
   readonly arrivals: number
   readonly accepted: number
   readonly rejected: number
-  /** Rejected jobs by reason: the line was full, or the cost exceeds the capacity and can never fit. */
+  /** Rejected jobs by reason: the line was full, or the job alone exceeds the capacity or a quota, and can never fit. */
   readonly rejections: { readonly full: number; readonly 'too-costly': number }
+  /** What each job that was too costly exceeds alone; only where that is a quota of any of them. */
+  readonly tooCostlyFor?: readonly { readonly part: string; readonly jobs: number }[]
   /** Number of distinct keys. */
   readonly keys: number
   /** From arrival to departure of accepted jobs, in milliseconds; null if there were none. */
@@ -41,12 +45,16 @@ export interface HeldBack {
   readonly seconds: number
 }
 
+const CAPACITY = 'capacity'
+
 export class SummaryBuilder {
   // Names only: the states of keys are elsewhere and are deleted.
   readonly #keys = new Set<string>()
   readonly #waits: number[] = []
   readonly #rejections = { full: 0, 'too-costly': 0 }
   readonly #held = new Map<string, { jobs: number; time: number }>()
+  /** Jobs that were too costly, by the part of the limit that they exceed. */
+  readonly #tooCostly = new Map<string, number>()
   #fullest: FullestBucket | null = null
   #firstArrival: number | undefined
   #lastArrival: number | undefined
@@ -58,7 +66,8 @@ export class SummaryBuilder {
     this.#firstArrival ??= at
     this.#lastArrival = at
     if (!outcome.accepted) {
-      this.#rejections[outcome.reason === 'too-costly' ? 'too-costly' : 'full']++
+      if (outcome.reason === 'too-costly') this.#addTooCostly(outcome.exceeded)
+      else this.#rejections.full++
       return
     }
     this.#waits.push(outcome.departsAt - at)
@@ -74,6 +83,12 @@ export class SummaryBuilder {
     }
   }
 
+  #addTooCostly(exceeded: Quota | undefined): void {
+    this.#rejections['too-costly']++
+    const part = exceeded === undefined ? CAPACITY : nameOfQuota(exceeded)
+    this.#tooCostly.set(part, (this.#tooCostly.get(part) ?? 0) + 1)
+  }
+
   build(): Summary {
     const rejected = this.#rejections.full + this.#rejections['too-costly']
     const waits = Float64Array.from(this.#waits).sort()
@@ -82,6 +97,9 @@ export class SummaryBuilder {
       accepted: waits.length,
       rejected,
       rejections: { ...this.#rejections },
+      ...([...this.#tooCostly.keys()].some((part) => part !== CAPACITY) && {
+        tooCostlyFor: [...this.#tooCostly].map(([part, jobs]) => ({ part, jobs })),
+      }),
       keys: this.#keys.size,
       waitMs: {
         p50: percentile(waits, 0.5),

@@ -17,6 +17,7 @@ export function simulateReport(summary: Summary, spread: Spread | undefined, lim
     ['arrivals', arrivalsOf(summary)],
     ['accepted', `${formatCount(accepted)}  ${formatShare(accepted, arrivals)}`],
     ['rejected', `${formatCount(rejected)}  ${formatShare(rejected, arrivals)}${reasons(rejections)}`],
+    ...tooCostly(summary),
     ['wait', waits(summary)],
     ['fullest bucket', fullest(summary)],
     ...heldBack(summary),
@@ -68,6 +69,14 @@ function duration({ firstArrivalS, lastArrivalS }: Summary): string {
 function reasons(rejections: Summary['rejections']): string {
   if (rejections['too-costly'] === 0) return ''
   return `  (${formatCount(rejections.full)} full, ${formatCount(rejections['too-costly'])} too costly)`
+}
+
+/** What the jobs that were too costly exceed, where it is a quota. */
+function tooCostly({ tooCostlyFor: parts = [] }: Summary): [string, string][] {
+  return parts.map(({ part, jobs }, index) => [
+    index === 0 ? 'too costly for' : '',
+    `${part === 'capacity' ? 'the capacity' : part}: ${formatCount(jobs)} ${jobs === 1 ? 'job' : 'jobs'}`,
+  ])
 }
 
 function waits({ waitMs: { p50, p90, p99, max } }: Summary): string {

@@ -57,6 +57,14 @@ describe('simulate says which columns of the arrivals it ignores', () => {
   })
 })
 
+it('simulate names the quota that jobs alone exceed', async () => {
+  const arrivals = file('arrivals', 'offset_s,key,cost,tokens\n0,a,1,1001\n0,a,10,\n0,a,1,1000\n')
+  const { stdout } = await run('simulate', arrivals, '-l', LIMIT)
+  expect(stdout).toMatch(
+    /^rejected +2 +66\.7 % +\(0 full, 2 too costly\)\ntoo costly for +1000 tokens\/minute: 1 job\n +the capacity: 1 job\nwait /m,
+  )
+})
+
 describe('simulate under a quota of a calendar', () => {
   const limit = '9, 1/s, 2 per day in America/Los_Angeles'
   const arrivals = file('calendar.csv', 'offset_s,key\n0,a\n1,a\n2,a\n')

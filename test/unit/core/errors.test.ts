@@ -145,7 +145,13 @@ test('errors carry what they are about', () => {
 
 test('a turn that can never come says so instead of a time', () => {
   const never = { ...REFUSAL, reason: 'too-costly', retryAfterMs: Number.POSITIVE_INFINITY } as const
-  expect(new errors.TurnRefusedError(never).message).toMatch(/it never fits$/)
+  const whole = 'no turn for the key "k" (too-costly): it alone exceeds the whole'
+  expect(new errors.TurnRefusedError(never).message).toBe(`${whole} capacity of 3 cost units, it never fits`)
+  const ofTokens = new errors.TurnRefusedError({ ...never, quota: '90000 tokens/minute' })
+  expect(ofTokens.message).toBe(`${whole} quota of 90000 tokens/minute, it never fits`)
+  expect(ofTokens.quota).toBe('90000 tokens/minute')
+  const local = new errors.TurnRefusedError({ ...never, local: true })
+  expect(local.message).toBe(`${whole} capacity of 3 cost units of a local limit, it never fits`)
 })
 
 test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, '5'])('a freeze for %j is rejected', (forMs) => {

@@ -41,19 +41,29 @@ test('places bound what runs at once, for as long as handlers take', () => {
 
 test('jobs count what they name in a unit, and else what the quota says; one above a whole quota is refused', () => {
   const tokens = (count: number): Arrival => ({ at: 0, key: 'a', cost: 1, costs: { tokens: count } })
-  const { outcomes } = run('100, 100/s, 1000 tokens/minute 100 each', [
+  const { outcomes, summary } = run('100, 100/s, 1000 tokens/minute 100 each', [
     tokens(900),
     { at: 0, key: 'a', cost: 1 },
     tokens(1),
     tokens(1_001),
+    { at: 0, key: 'a', cost: 101 },
+    tokens(1_002),
   ])
   const times = outcomes.map((outcome) => (outcome.accepted ? outcome.departsAt >= MINUTE : outcome.reason))
-  expect(times).toEqual([false, false, true, 'too-costly'])
+  expect(times).toEqual([false, false, true, 'too-costly', 'too-costly', 'too-costly'])
+  expect(summary).toMatchObject({
+    rejections: { full: 0, 'too-costly': 3 },
+    tooCostlyFor: [
+      { part: '1000 tokens/minute', jobs: 2 },
+      { part: 'capacity', jobs: 1 },
+    ],
+  })
 })
 
 test('a limit that has only a pace says nothing of parts', () => {
-  const { outcomes, summary } = run('10, 1/s', atOnce(3))
+  const { outcomes, summary } = run('10, 1/s', [...atOnce(3), { at: 0, key: 'a', cost: 11 }])
   expect(summary).not.toHaveProperty('heldBack')
+  expect(summary).not.toHaveProperty('tooCostlyFor')
   expect(outcomes[2]).toEqual({ accepted: true, position: 2, departsAt: 2e6 })
 })
 
