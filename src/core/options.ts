@@ -1,6 +1,7 @@
 import { ZodObject, type z } from 'zod'
 import { describe, quote } from './describe.ts'
 import { InvalidOptionsError } from './errors.ts'
+import { expectationOf } from './expectation.ts'
 
 /**
  * Validates options at the public boundary and freezes them.
@@ -46,19 +47,13 @@ function explain(issue: z.core.$ZodIssue, input: unknown, schema: z.core.$ZodTyp
   }
   if (issue.code === 'invalid_key') {
     const within = issue.path.slice(0, -1).join('.')
-    return `expected the names in ${within} to be ${expectationOf(issue.issues[0]!)}, got: ${describe(issue.path.at(-1))}`
+    return `expected each name in ${within} to be ${expectationOf(issue.issues[0]!)}, got: ${describe(issue.path.at(-1))}`
   }
   const came = issue.path.reduce<unknown>(
     (value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key],
     input,
   )
   return `expected ${field === '' ? 'the options' : field} to be ${expectationOf(issue)}, got: ${describe(came)}`
-}
-
-/** zod's messages read `Too small: expected number to be >=1`, or `Invalid input: expected int, received string`. */
-function expectationOf({ message }: z.core.$ZodIssue): string {
-  const expected = /expected (.+?)(?:, received .*)?$/.exec(message)?.[1] ?? message
-  return expected.replace(' to be ', ' ')
 }
 
 /** The issue of the union member that the value fits best: the one whose error lies deepest. */

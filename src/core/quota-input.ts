@@ -61,13 +61,14 @@ export function isUnit(unit: unknown): unit is string {
   return !(unit in Object.prototype)
 }
 
+/** What the name of a unit must be, in messages. */
+export const UNIT_NAME =
+  'a name of 1 to 32 letters, digits, _ and - that begins with a letter and is no word of the syntax'
+
 /** Checks the name of a unit. @throws InvalidLimitError */
 export function checkUnit(unit: unknown): string {
   if (isUnit(unit)) return unit
-  throw new InvalidLimitError(
-    'expected a unit to be a name of 1 to 32 letters, digits, _ and - that begins with a letter and is no word of the syntax, ' +
-      `got: ${describe(unit)}`,
-  )
+  throw new InvalidLimitError(`expected a unit to be ${UNIT_NAME}, got: ${describe(unit)}`)
 }
 
 /** Whether a part of a limit is meant as a quota. */

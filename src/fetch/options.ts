@@ -20,13 +20,13 @@ const turnFields = {
    */
   key: z
     .custom<string | KeyOf>((value) => typeof value === 'string' || isFunction(value), {
-      error: 'Invalid input: expected a key or a function that returns one',
+      error: 'a key or a function that returns one',
     })
     .optional(),
   /** Cost units of a request, as in `acquire`, or a function that returns them. Default: 1. */
   cost: z.union([
     acquireOptionsSchema.shape.cost,
-    z.custom<CostOf>(isFunction, { error: 'Invalid input: expected a cost or a function that returns one' }),
+    z.custom<CostOf>(isFunction, { error: 'a cost or a function that returns one' }),
   ]),
   /** How long a request may wait for its turn, in milliseconds; its response may take longer. Default: unlimited. */
   timeoutMs: acquireOptionsSchema.shape.timeoutMs,

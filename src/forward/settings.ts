@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { isUnit } from '../core/quota-input.ts'
+import { isUnit, UNIT_NAME } from '../core/quota-input.ts'
 import { MOST_UNITS } from '../line/settle.ts'
 
 /** The longest time limit of a request: ten minutes, the default of a handler. */
@@ -60,10 +60,7 @@ export const forwardSettingsSchema = z.strictObject({
    * the estimate. Default: estimates stand.
    */
   settle: z
-    .record(
-      z.string().refine(isUnit, 'a name of a unit, as in limits'),
-      z.custom<Place>(isPlace, PLACE).transform(inLowerCase),
-    )
+    .record(z.string().refine(isUnit, UNIT_NAME), z.custom<Place>(isPlace, PLACE).transform(inLowerCase))
     .refine((rules) => Object.keys(rules).length <= MOST_UNITS, `of at most ${MOST_UNITS} units`)
     .default({}),
 })

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import { quote } from '../core/describe.ts'
+import { expectationOf } from '../core/expectation.ts'
 import { isOfAnotherType, nameKnownFields, nearest, nearestForm, placeOf } from '../core/options.ts'
 import { type Fault, pointerStep } from './problem.ts'
 
@@ -92,19 +93,20 @@ function faultsOf(issue: z.core.$ZodIssue, schema: z.ZodType): Fault[] {
       pointer: pointerOf([...issue.path, name]),
     }))
   }
-  return [{ detail: plainMessage(issue.message), pointer: pointerOf(issue.path) }]
+  return [{ detail: detailOf(issue), pointer: pointerOf(issue.path) }]
 }
 
 function pointerOf(path: readonly PropertyKey[]): string {
   return ['#', ...path.map((step) => pointerStep(String(step).slice(0, LONGEST_STEP)))].join('/')
 }
 
-/** Rewords messages of zod, such as `Invalid input: expected number, received undefined`. */
-function plainMessage(message: string): string {
-  return message
-    .replace(/^(?:Invalid (?:input|option|string)|Too (?:small|big)): /, '')
-    .replace(/, received undefined$/, ', got: nothing')
-    .replace(/, received (\w+)$/, ', got: $1')
+/** Rewords messages of zod, such as `Invalid input: expected number, received undefined`; those of schemas stay. */
+function detailOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_key') return `expected the name to be ${expectationOf(issue.issues[0]!)}`
+  const own = expectationOf(issue)
+  if (issue.message.endsWith(own)) return issue.message
+  const [, came] = /, received (\w+)$/.exec(issue.message) ?? []
+  return `expected ${own}${came === undefined ? '' : `, got: ${came === 'undefined' ? 'nothing' : came}`}`
 }
 
 /** Suggests what an unknown name was most likely meant to be. */

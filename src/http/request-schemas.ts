@@ -59,7 +59,7 @@ export function batchSchemas(most: number) {
 export const settleSchema = z
   .strictObject({
     costs: amountsSchema
-      .refine((costs) => Object.keys(costs).length > 0, 'with an amount for a unit at least')
+      .refine((costs) => Object.keys(costs).length > 0, 'expected an amount for a unit at least')
       .openapi({
         type: 'object',
         additionalProperties: { type: 'integer', minimum: 0, maximum: LARGEST_COST },

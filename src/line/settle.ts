@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { describe } from '../core/describe.ts'
 import { InvalidOptionsError, UnknownUnitError } from '../core/errors.ts'
 import { parseOptions } from '../core/options.ts'
-import { isUnit, LARGEST_COST } from '../core/quota-input.ts'
+import { isUnit, LARGEST_COST, UNIT_NAME } from '../core/quota-input.ts'
 import type { Costs, Quotas } from '../core/usage.ts'
 import type { Awaitable } from './awaitable.ts'
 
@@ -23,9 +23,17 @@ export const MOST_UNITS = 8
 
 /** What a job counts in named units: up to 8 of them, whole numbers from `least` on. */
 function unitsFrom(least: number) {
+  const count = `expected a whole number from ${least} to ${LARGEST_COST}`
   return z
-    .record(z.string().refine(isUnit, 'a name of a unit, as in limits'), z.int().min(least).max(LARGEST_COST))
-    .refine((costs) => Object.keys(costs).length <= MOST_UNITS, `of at most ${MOST_UNITS} units`)
+    .record(
+      z.string().refine(isUnit, `expected ${UNIT_NAME}`),
+      z.int(count).min(least, count).max(LARGEST_COST, count),
+      'expected an object such as { tokens: 1200 }',
+    )
+    .refine(
+      (costs) => Object.keys(costs).length <= MOST_UNITS,
+      `expected an object with at most ${MOST_UNITS} units`,
+    )
 }
 
 /** Costs of a request, such as `{ tokens: 1200 }`. */

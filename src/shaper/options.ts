@@ -123,7 +123,7 @@ export const acquireOptionsSchema = z.strictObject({
    */
   timeoutMs: milliseconds.optional(),
   /** Gives the place in the line back when it is aborted. Default: none. */
-  signal: z.instanceof(AbortSignal, { error: 'Invalid input: expected an AbortSignal' }).optional(),
+  signal: z.instanceof(AbortSignal, { error: 'an AbortSignal' }).optional(),
 })
 
 /** Options of `tryAcquire`, which on a shared line takes some milliseconds, and 200 at most. */

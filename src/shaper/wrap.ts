@@ -15,7 +15,7 @@ export interface WrapOptions<Args extends unknown[]> extends Omit<AcquireOptions
 const isFunction = (value: unknown) => typeof value === 'function'
 const wrapOptionsSchema = acquireOptionsSchema.extend({
   key: z.custom((value) => typeof value === 'string' || isFunction(value), {
-    error: 'Invalid input: expected a key or a function that returns one',
+    error: 'a key or a function that returns one',
   }),
   cost: z.union([acquireOptionsSchema.shape.cost, z.custom(isFunction)]),
 })

@@ -37,9 +37,11 @@ test('a client is anything that has the method query', () => {
 
 test('options are known ones', () => {
   expect(() => new PostgresMeterStore(database, { tabel: 'x' } as never)).toThrow('did you mean table?')
-  expect(() => new PostgresMeterStore(database, { table: 7 } as never)).toThrow('expected table to be string')
+  expect(() => new PostgresMeterStore(database, { table: 7 } as never)).toThrow(
+    'expected table to be a string',
+  )
   expect(() => new PostgresMeterStore(database, { prepare: 'no' } as never)).toThrow(
-    'expected prepare to be boolean',
+    'expected prepare to be true or false',
   )
 })
 

@@ -55,7 +55,7 @@ describe('JSON lines of jobs', () => {
     ['{"data":1}', 'jobs:2:1: expected a value for key, got none'],
     ['{"data":1,"key":""}', 'jobs:2:11: expected the key to be 1 to 256 bytes, got: 0'],
     ['{"data":1,"key":5}', 'jobs:2:11: expected the key to be a string, got: 5'],
-    ['{"key":"a","data":1,"cost":0}', 'jobs:2:21: job: expected cost to be number >=1, got: 0'],
+    ['{"key":"a","data":1,"cost":0}', 'jobs:2:21: job: expected cost to be a number, at least 1, got: 0'],
     ['{"key":"a","data":1,"id":"no spaces"}', 'jobs:2:21: job: expected id to be letters, digits'],
     ['{"key":"a","data":1,"csot":1}', 'jobs:2:21: job: unknown option "csot": did you mean cost?'],
     [

@@ -21,7 +21,7 @@ test.each([
     { backoff: { delayMs: 1, delay: 1 } },
     'enqueue: unknown option "delay" in backoff: did you mean delayMs?',
   ],
-  [{ attempts: 0 }, /^enqueue: expected attempts to be number >=1, got: 0$/],
+  [{ attempts: 0 }, /^enqueue: expected attempts to be a number, at least 1, got: 0$/],
   [{ attempts: Number.NaN }, 'got: NaN'],
   [{ backoff: { delayMs: '5' } }, /expected backoff\.delayMs to be .+, got: "5" \(string\)/],
   [{ backoff: {} }, /expected backoff\.delayMs to be .+, got: undefined/],
@@ -58,9 +58,11 @@ test('of several forms, the error is about the one that fits best', () => {
   const schema = z.strictObject({
     when: z.union([z.number(), z.strictObject({ at: z.number() }), z.string()]),
   })
-  expect(() => parseOptions(schema, { when: { at: 'x' } }, 'call')).toThrow('expected when.at to be number')
+  expect(() => parseOptions(schema, { when: { at: 'x' } }, 'call')).toThrow('expected when.at to be a number')
   expect(() => parseOptions(schema, { when: { at: 1, att: 2 } }, 'call')).toThrow('in when: did you mean at?')
-  expect(() => parseOptions(schema, { when: null }, 'call')).toThrow('expected when to be number, got: null')
+  expect(() => parseOptions(schema, { when: null }, 'call')).toThrow(
+    'expected when to be a number, got: null',
+  )
 })
 
 test.each([
@@ -83,6 +85,6 @@ test('a name that a record may not have is quoted', () => {
     ),
   })
   expect(() => parseOptions(named, { costs: { a: 1, b: 1 } }, 'call')).toThrow(
-    'call: expected the names in costs to be a letter, got: "b"',
+    'call: expected each name in costs to be a letter, got: "b"',
   )
 })

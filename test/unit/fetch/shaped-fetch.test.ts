@@ -343,8 +343,8 @@ it('rejects invalid options', () => {
   expect(refusing({ key: '' })).toThrow('expected the key to be 1 to 256 bytes, got: 0')
   expect(refusing({ cost: 0 })).toThrow('shapedFetch: expected cost to be')
   expect(refusing({ attempt: 2 })).toThrow('unknown option "attempt": did you mean attempts?')
-  expect(refusing({ attempts: 0 })).toThrow('expected attempts to be number >=1')
-  expect(refusing({ freezeOn: [200] })).toThrow('expected freezeOn.0 to be number >=400')
+  expect(refusing({ attempts: 0 })).toThrow('expected attempts to be a number, at least 1')
+  expect(refusing({ freezeOn: [200] })).toThrow('expected freezeOn.0 to be a number, at least 400')
   expect(refusing({ fetch: 'fetch', now: 1 })).toThrow('shapedFetch: expected now to be a function')
   const notOne = { fetch: 'fetch' } as unknown as { fetch: AnyFetch }
   expect(() => shapedFetch(stage.shaper, notOne)).toThrow('shapedFetch: expected fetch to be a function')

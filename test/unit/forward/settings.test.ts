@@ -22,10 +22,10 @@ const headers = (of: Record<string, string>, origin = API) => ({ allow: [API], h
 
 describe('settings', () => {
   it.each([
-    [undefined, 'forward: expected the options to be object, got: undefined'],
-    [{}, 'forward: expected allow to be array, got: undefined'],
+    [undefined, 'forward: expected the options to be an object, got: undefined'],
+    [{}, 'forward: expected allow to be a list, got: undefined'],
     [{ allow: [] }, 'forward: expected allow to be one origin or more'],
-    [{ allow: API }, 'forward: expected allow to be array'],
+    [{ allow: API }, 'forward: expected allow to be a list'],
     [{ alow: [API], allow: [API] }, 'unknown option "alow": did you mean allow?'],
     [{ allow: [API], timeoutMs: 0 }, 'expected timeoutMs to be'],
     [{ allow: [API], timeoutMs: 600_001 }, 'expected timeoutMs to be'],
@@ -36,8 +36,8 @@ describe('settings', () => {
     [{ allow: [API], maxResponseBytes: 16_777_217 }, 'expected maxResponseBytes to be'],
     [{ allow: [API], freezeMs: 0 }, 'expected freezeMs to be'],
     [{ allow: [API], freezeMs: 86_400_001 }, 'expected freezeMs to be'],
-    [{ allow: [API], headers: { [API]: { a: 1 } } }, `expected headers.${API}.a to be string`],
-    [{ allow: [API], signing: {} }, 'expected signing.secret to be string'],
+    [{ allow: [API], headers: { [API]: { a: 1 } } }, `expected headers.${API}.a to be a string`],
+    [{ allow: [API], signing: {} }, 'expected signing.secret to be a string'],
     [{ allow: [API], signing: { secret: `\${HOOK}`, key: 'x' } }, 'unknown option "key" in signing'],
   ])('are rejected: %j', (settings, message) => {
     expect(refusalOf(settings)).toContain(message)

@@ -166,6 +166,6 @@ test.each([
   Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`u${n}`, 'a'])),
 ])('the rule %j is refused', (rules) => {
   expect(() => forwarder({ allow: ['https://api.example.com'], settle: rules })).toThrow(
-    /^forward: expected (?:the names in )?settle/,
+    /^forward: expected (?:each name in )?settle/,
   )
 })

@@ -87,9 +87,12 @@ describe('the rule book', () => {
     ],
     [
       { limit: { capacity: '5', rate: '1/s' } },
-      [{ pointer: '#/limit/capacity', detail: 'expected number, got: string' }],
+      [{ pointer: '#/limit/capacity', detail: 'expected a number, got: string' }],
     ],
-    [{ limit: { rate: '1/s' } }, [{ pointer: '#/limit/capacity', detail: 'expected number, got: nothing' }]],
+    [
+      { limit: { rate: '1/s' } },
+      [{ pointer: '#/limit/capacity', detail: 'expected a number, got: nothing' }],
+    ],
     [
       { limit: { capacity: 1, rate: '1/s', tolerance: 5 } },
       [

@@ -82,7 +82,12 @@ test.each([{ tokens: 0 }, { tokens: 1.5 }, { tokens: '7' }, { per: 1 }, [1], 7, 
   async (costs) => {
     const answer = await new Api({ '*': OPENAI }).enqueue('k', { data: 1, costs })
     expectProblem(answer, 422, 'invalid')
-    expect(answer.body.errors?.[0]?.pointer).toMatch(/^#\/costs/)
+    expect(answer.body.errors?.[0]).toMatchObject({
+      pointer: expect.stringMatching(/^#\/costs/),
+      detail: expect.stringMatching(
+        /^expected (?:a whole number from 1 to|the name to be a name of|an object such as \{ tokens)/,
+      ),
+    })
   },
 )
 

@@ -161,10 +161,10 @@ describe('bad input', () => {
     ['tokens', 'costs'],
     [JSON.parse('{"__proto__": 5}'), '__proto__'],
     [JSON.parse('{"tokens": 5, "__proto__": 5}'), '__proto__'],
-    [{ '': 5 }, 'a name of a unit'],
-    [{ 'a b': 5 }, 'a name of a unit'],
-    [{ ['x'.repeat(33)]: 5 }, 'a name of a unit'],
-    [Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`u${n}`, 1])), 'of at most 8 units'],
+    [{ '': 5 }, 'a name of 1 to 32 letters'],
+    [{ 'a b': 5 }, 'a name of 1 to 32 letters'],
+    [{ ['x'.repeat(33)]: 5 }, 'a name of 1 to 32 letters'],
+    [Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`u${n}`, 1])), 'with at most 8 units'],
   ])('costs are rejected: case %#', async (costs, message) => {
     const { meter } = open()
     const call = meter.fill('k', 1, costs as Record<string, number>)
@@ -187,7 +187,7 @@ describe('bad input', () => {
     async (unit) => {
       const { meter } = open()
       await expect(meter.fill('k', { [unit]: 5 })).rejects.toThrow(InvalidOptionsError)
-      await expect(meter.canAccept('k', { [unit]: 5 })).rejects.toThrow('a name of a unit')
+      await expect(meter.canAccept('k', { [unit]: 5 })).rejects.toThrow('a name of 1 to 32 letters')
     },
   )
 

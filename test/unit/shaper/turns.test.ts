@@ -303,8 +303,8 @@ describe('acquire', () => {
   })
 
   it.each([
-    [{ cost: 0 }, 'acquire: expected cost to be number >=1, got: 0'],
-    [{ timeoutMs: -1 }, 'acquire: expected timeoutMs to be number >0, got: -1'],
+    [{ cost: 0 }, 'acquire: expected cost to be a number, at least 1, got: 0'],
+    [{ timeoutMs: -1 }, 'acquire: expected timeoutMs to be a number, more than 0, got: -1'],
     [{ signal: 'x' }, 'acquire: expected signal to be an AbortSignal, got: "x"'],
     [{ timeout: 5 }, 'acquire: unknown option "timeout": did you mean timeoutMs?'],
   ])('refuses %o', async (options, message) => {
