@@ -1,4 +1,4 @@
-import { ZodObject, type z } from 'zod'
+import { ZodObject, z } from 'zod'
 import { describe, quote } from './describe.ts'
 import { InvalidOptionsError } from './errors.ts'
 import { expectationOf } from './expectation.ts'
@@ -19,6 +19,27 @@ export function parseOptions<Schema extends z.ZodObject>(
   const [issue] = result.error.issues
   throw new InvalidOptionsError(`${what}: ${explain(issue!, input, schema)}`)
 }
+
+/**
+ * A record as `z.record` reads it. That skips a field `__proto__` in silence, so that what a caller wrote would not count; here it is
+ * an invalid name like others.
+ */
+export function recordOf<Output, Input>(
+  name: z.ZodType<string, string>,
+  value: z.ZodType<Output, Input>,
+  error?: string,
+): z.ZodType<Record<string, Output>, Record<string, Input>> {
+  const given = z.custom<Record<string, Input>>().superRefine((fields, context) => {
+    if (typeof fields !== 'object' || fields === null || !Object.hasOwn(fields, PROTO)) return
+    const message = 'another name'
+    const issues = [{ code: 'custom' as const, path: [], message }]
+    context.addIssue({ code: 'invalid_key', origin: 'record', path: [PROTO], issues, message, input: fields })
+  })
+  const record: z.ZodType = z.record(name, value, error)
+  return given.pipe(record as z.ZodType<Record<string, Output>, Record<string, Input>>)
+}
+
+const PROTO = '__proto__'
 
 /** Returns the known word closest to a mistyped one, if any is close. */
 export function nearest(word: string, known: readonly string[]): string | undefined {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { quote } from '../core/describe.ts'
 import { FinalError } from '../core/handler-errors.ts'
+import { recordOf } from '../core/options.ts'
 import { parseUrl } from '../core/url.ts'
 import { faultOfAddress } from './guarded-connect.ts'
 import { faultOfJobHeader, readHeaders } from './headers.ts'
@@ -23,7 +24,7 @@ const forwardRequestSchema = z.strictObject(
     /** An absolute `http` or `https` URL of an allowed origin. */
     url: z.string('an absolute http or https URL'),
     /** Headers of the request. Default: none. */
-    headers: z.record(z.string(), z.string('a text'), 'an object of names and texts').default({}),
+    headers: recordOf(z.string(), z.string('a text'), 'an object of names and texts').default({}),
     /**
      * A string is sent as it is; any other value as JSON, with its content type unless the job sets one. Default: no
      * body.

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { recordOf } from '../core/options.ts'
 import { isUnit, UNIT_NAME } from '../core/quota-input.ts'
 import { MOST_UNITS } from '../line/settle.ts'
 
@@ -34,7 +35,7 @@ export const forwardSettingsSchema = z.strictObject({
    * ${STRIPE_KEY}' } }`. They override those of the job. Values of variables are secret and shown nowhere. Default:
    * none.
    */
-  headers: z.record(z.string(), z.record(z.string(), z.string())).default({}),
+  headers: recordOf(z.string(), recordOf(z.string(), z.string())).default({}),
   /**
    * Signs requests as in Standard Webhooks; `secret` refers to a variable with `whsec_` and base64. Default: not
    * signed.
@@ -59,8 +60,10 @@ export const forwardSettingsSchema = z.strictObject({
    * header, such as `{ tokens: { header: 'x-tokens-used' } }`. An answer that does not say it, or whose JSON is longer than 1 MiB, leaves
    * the estimate. Default: estimates stand.
    */
-  settle: z
-    .record(z.string().refine(isUnit, UNIT_NAME), z.custom<Place>(isPlace, PLACE).transform(inLowerCase))
+  settle: recordOf(
+    z.string().refine(isUnit, UNIT_NAME),
+    z.custom<Place>(isPlace, PLACE).transform(inLowerCase),
+  )
     .refine((rules) => Object.keys(rules).length <= MOST_UNITS, `of at most ${MOST_UNITS} units`)
     .default({}),
 })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { describe } from '../core/describe.ts'
 import { InvalidOptionsError, UnknownUnitError } from '../core/errors.ts'
-import { parseOptions } from '../core/options.ts'
+import { parseOptions, recordOf } from '../core/options.ts'
 import { isUnit, LARGEST_COST, UNIT_NAME } from '../core/quota-input.ts'
 import type { Costs, Quotas } from '../core/usage.ts'
 import type { Awaitable } from './awaitable.ts'
@@ -24,16 +24,14 @@ export const MOST_UNITS = 8
 /** What a job counts in named units: up to 8 of them, whole numbers from `least` on. */
 function unitsFrom(least: number) {
   const count = `expected a whole number from ${least} to ${LARGEST_COST}`
-  return z
-    .record(
-      z.string().refine(isUnit, `expected ${UNIT_NAME}`),
-      z.int(count).min(least, count).max(LARGEST_COST, count),
-      'expected an object such as { tokens: 1200 }',
-    )
-    .refine(
-      (costs) => Object.keys(costs).length <= MOST_UNITS,
-      `expected an object with at most ${MOST_UNITS} units`,
-    )
+  return recordOf(
+    z.string().refine(isUnit, `expected ${UNIT_NAME}`),
+    z.int(count).min(least, count).max(LARGEST_COST, count),
+    'expected an object such as { tokens: 1200 }',
+  ).refine(
+    (costs) => Object.keys(costs).length <= MOST_UNITS,
+    `expected an object with at most ${MOST_UNITS} units`,
+  )
 }
 
 /** Costs of a request, such as `{ tokens: 1200 }`. */
@@ -55,12 +53,7 @@ const namedSchema = z.strictObject({ costs: costsSchema })
 
 /** Reads what a call counts in named units; undefined for nothing. @throws InvalidOptionsError */
 export function readCosts(input: unknown, what: string): Costs | undefined {
-  const { costs } = parseOptions(namedSchema, { costs: input }, what)
-  // The schema skips it.
-  if (!Object.hasOwn(input as object, '__proto__')) return costs
-  throw new InvalidOptionsError(
-    `${what}: expected costs to have names of units, as in limits, got: "__proto__"`,
-  )
+  return parseOptions(namedSchema, { costs: input }, what).costs
 }
 
 /** @throws UnknownUnitError where no quota of the limit counts one of the units */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { InvalidOptionsError } from '../../../src/core/errors.ts'
-import { nearest, parseOptions, placeOf } from '../../../src/core/options.ts'
+import { nearest, parseOptions, placeOf, recordOf } from '../../../src/core/options.ts'
 
 const schema = z.strictObject({
   attempts: z.int().min(1).default(1),
@@ -87,4 +87,19 @@ test('a name that a record may not have is quoted', () => {
   expect(() => parseOptions(named, { costs: { a: 1, b: 1 } }, 'call')).toThrow(
     'call: expected each name in costs to be a letter, got: "b"',
   )
+})
+
+test('a record refuses the name that zod skips, beside others and alone, and reads all else as zod does', () => {
+  const named = z.strictObject({ costs: recordOf(z.string(), z.number(), 'a record of numbers').optional() })
+  for (const text of ['{"__proto__": 1}', '{"a": 1, "__proto__": {"b": 2}}']) {
+    expect(() => parseOptions(named, { costs: JSON.parse(text) }, 'call')).toThrow(
+      'call: expected each name in costs to be another name, got: "__proto__"',
+    )
+  }
+  expect(parseOptions(named, { costs: { a: 1, proto: 2 } }, 'call')).toEqual({ costs: { a: 1, proto: 2 } })
+  expect(parseOptions(named, {}, 'call')).toEqual({})
+  expect(() => parseOptions(named, { costs: { a: '1' } }, 'call')).toThrow('expected costs.a to be number')
+  for (const costs of [null, 5, 'a', [1]]) {
+    expect(() => parseOptions(named, { costs }, 'call')).toThrow('expected costs to be a record of numbers')
+  }
 })

@@ -175,6 +175,12 @@ test.each([
   expect(await refusalOf({ [name]: 'x' })).toMatch(/^forward: the header name ".*" is invalid$/)
 })
 
+test('a header named __proto__ is refused, and none is left out instead', async () => {
+  expect(await refusalOf(JSON.parse('{"x-note": "a", "__proto__": "b"}'))).toBe(
+    'forward: expected the header "__proto__" to be another name, got something else',
+  )
+})
+
 test('letters that lower-case to ASCII are not accepted as ASCII', async () => {
   // The Kelvin sign becomes a k.
   expect(await refusalOf({ '\u212aeep-Alive': 'x' })).toMatch(

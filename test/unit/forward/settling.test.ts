@@ -163,6 +163,7 @@ test.each([
   { tokens: { header: '' } },
   { tokens: { header: 'x tokens' } },
   { tokens: { header: 'x-tokens', path: 'a' } },
+  JSON.parse('{"tokens": "a", "__proto__": "b"}'),
   Object.fromEntries(Array.from({ length: 9 }, (_, n) => [`u${n}`, 'a'])),
 ])('the rule %j is refused', (rules) => {
   expect(() => forwarder({ allow: ['https://api.example.com'], settle: rules })).toThrow(

@@ -133,6 +133,8 @@ describe('costs', () => {
     [{ tokens: 1.5 }, 'costs.tokens to be a whole number from 1 to 1000000000, got: 1.5'],
     [{ tokens: 1e9 + 1 }, 'costs.tokens to be a whole number from 1 to 1000000000, got: 1000000001'],
     [{ 'to kens': 1 }, 'each name in costs to be a name of 1 to 32 letters'],
+    [JSON.parse('{"__proto__": 1}'), 'each name in costs to be'],
+    [JSON.parse('{"tokens": 1, "__proto__": 1}'), 'each name in costs to be'],
     [
       Object.fromEntries('abcdefghi'.split('').map((unit) => [unit, 1])),
       'costs to be an object with at most 8 units',
@@ -144,7 +146,18 @@ describe('costs', () => {
     const asked = { costs } as { costs: Record<string, number> }
     await expect(stage.shaper.enqueue('a', 0, asked)).rejects.toThrow(InvalidOptionsError)
     await expect(stage.shaper.enqueue('a', 0, asked)).rejects.toThrow(`enqueue: expected ${message}`)
+    await expect(stage.shaper.tryAcquire('a', asked)).rejects.toThrow(/costs/)
+    await expect(stage.shaper.forecast('a', asked)).rejects.toThrow(/costs/)
+    await expect(stage.shaper.enqueueMany([{ key: 'a', data: 0, ...asked }])).rejects.toThrow(/costs/)
   })
+
+  it.each(['{"__proto__": 1}', '{"tokens": 1, "__proto__": 1}'])(
+    'are refused to settle: %s',
+    async (text) => {
+      const { shaper } = new Stage(LLM)
+      await expect(shaper.settle('x', JSON.parse(text))).rejects.toThrow(/amounts.*"__proto__"/)
+    },
+  )
 
   it('are part of what makes a repeated id the same request, in any order', async () => {
     const stage = new Stage(LLM)
