@@ -35,8 +35,7 @@ async function readParts(
 ): Promise<PartsRead | undefined> {
   if (rule === undefined || !hasParts(parseLimit(rule.limit))) return undefined
   try {
-    const { quotas = [], places } = (await shaper.inspect(key)) ?? {}
-    return { quotas, ...(places && { places }) }
+    return (await shaper.inspect(key)) ?? {}
   } catch (error) {
     // The verdict stands, whether the store is reached again or not.
     if (isVelvetRopeError(error, 'backend-unavailable')) return undefined

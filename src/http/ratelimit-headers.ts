@@ -44,8 +44,8 @@ interface Part {
   readonly waitMs?: number
 }
 
-/** What the quotas and places of a bucket count. */
-export type PartsRead = Pick<BucketView, 'quotas' | 'places'>
+/** What the quotas and places of a bucket count, and when its next job departs. */
+export type PartsRead = Pick<BucketView, 'quotas' | 'places' | 'nextDepartureAt'>
 
 /** The unit of what runs at once, by the draft. */
 const AT_ONCE = 'concurrent-requests'
@@ -122,14 +122,27 @@ export function quotaOfLine(
 ): Quota {
   const governing = parseLimit(limit)
   const { capacity, interval } = governing
+  const now = timeOf(admission)
   return {
     pattern,
     capacity,
     intervalMs: interval / MILLISECOND,
     free: Math.max(0, admission.capacity - admission.waiting),
-    waitMs: admission.accepted ? headWaitMs(admission, cost, governing) : admission.retryAfterMs,
-    parts: partsOf(governing, read, timeOf(admission)),
+    waitMs: admission.accepted ? nextWaitMs(admission, cost, governing, read, now) : admission.retryAfterMs,
+    parts: partsOf(governing, read, now),
   }
+}
+
+/** The time until the first job in line departs. Quotas and places may hold jobs behind it for longer than their pace does. */
+function nextWaitMs(
+  accepted: Accepted,
+  cost: number,
+  limit: Limit,
+  read: PartsRead | undefined,
+  now: number | undefined,
+): number {
+  const next = read?.nextDepartureAt
+  return next === undefined || now === undefined ? headWaitMs(accepted, cost, limit) : Math.max(0, next - now)
 }
 
 /** When a verdict was given. A refusal has durations only, and one that is repeated those of its time. */
@@ -188,7 +201,7 @@ export function policyName(pattern: string): string {
 }
 
 /**
- * The time until the first job in line departs: as many intervals before the new job as there are units between them.
+ * The same under a pace alone: as many intervals before the new job as there are units between them.
  * The warmth of the bucket is unknown here: a cold bucket gives the earliest time, a warm one the latest, bounded by one
  * cold interval.
  */

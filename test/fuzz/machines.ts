@@ -6,6 +6,7 @@ import { configurations } from './machines/config.ts'
 import { differential } from './machines/differential.ts'
 import { answers, bigNumbers } from './machines/fields.ts'
 import { foreignValues } from './machines/foreign.ts'
+import { limitFields } from './machines/limit-fields.ts'
 import { limitSets } from './machines/limit-sets.ts'
 import { durations, limits } from './machines/limits.ts'
 import { neighbours } from './machines/neighbours.ts'
@@ -18,6 +19,7 @@ import { scriptArguments } from './machines/scripts.ts'
 export const MACHINES: readonly Machine[] = [
   limits,
   limitSets,
+  limitFields,
   durations,
   books,
   answers,

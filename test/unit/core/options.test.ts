@@ -93,7 +93,7 @@ test('a record refuses the name that zod skips, beside others and alone, and rea
   const named = z.strictObject({ costs: recordOf(z.string(), z.number(), 'a record of numbers').optional() })
   for (const text of ['{"__proto__": 1}', '{"a": 1, "__proto__": {"b": 2}}']) {
     expect(() => parseOptions(named, { costs: JSON.parse(text) }, 'call')).toThrow(
-      'call: expected each name in costs to be another name, got: "__proto__"',
+      'call: expected each name in costs to be another name, got: "__proto__" (string)',
     )
   }
   expect(parseOptions(named, { costs: { a: 1, proto: 2 } }, 'call')).toEqual({ costs: { a: 1, proto: 2 } })

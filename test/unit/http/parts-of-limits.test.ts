@@ -160,6 +160,23 @@ test('RateLimit says what is left of each part, and when another job has room', 
   expect(await left('d')).toEqual([429, timeless, places])
 })
 
+test('RateLimit says when the next job departs, and not when the last one does that a quota holds', async () => {
+  const api = new Api({ '*': '9, 10/s, 1000 tokens/minute 400 each' })
+  const t = async (tokens: number) => {
+    const { headers } = await api.enqueue('k', { data: 1, costs: { tokens } })
+    return Object.fromEntries(parseList(headers.get('ratelimit')!)[0]![1])
+  }
+  expect(await t(900)).toEqual({ r: 8, t: 0 })
+  // These wait for a minute, and the first departs at once.
+  expect(await t(200)).toEqual({ r: 7, t: 0 })
+  expect(await t(200)).toEqual({ r: 6, t: 0 })
+  api.shaper.work(() => undefined)
+  await api.pass(1_000)
+  expect(await t(200)).toEqual({ r: 6, t: 60 })
+  await api.pass(20_500)
+  expect(await t(900)).toEqual({ r: 5, t: 40 })
+})
+
 test('a limit without further parts asks for no view of the bucket', async () => {
   const api = new Api({ '*': '9, 1/s', parts: '9, 1/s, 5/minute' })
   const inspect = vi.spyOn(api.shaper, 'inspect')
