@@ -6,6 +6,7 @@ import { configurations } from './machines/config.ts'
 import { differential } from './machines/differential.ts'
 import { answers, bigNumbers } from './machines/fields.ts'
 import { foreignValues } from './machines/foreign.ts'
+import { limitBodies } from './machines/limit-bodies.ts'
 import { limitFields } from './machines/limit-fields.ts'
 import { limitSets } from './machines/limit-sets.ts'
 import { durations, limits } from './machines/limits.ts'
@@ -20,6 +21,7 @@ export const MACHINES: readonly Machine[] = [
   limits,
   limitSets,
   limitFields,
+  limitBodies,
   durations,
   books,
   answers,

@@ -1,11 +1,12 @@
 import { z } from '@hono/zod-openapi'
 import type { Context } from 'hono'
 import { quote } from '../../core/describe.ts'
+import { isVelvetRopeError } from '../../core/errors.ts'
 import { checkKey } from '../../core/key.ts'
 import { readRequest } from '../body.ts'
 import { removalQuerySchema, removeVariant, settingQuerySchema, setVariant } from '../limit-variants.ts'
 import { jsonContent, textHeader } from '../operation.ts'
-import { Problem } from '../problem.ts'
+import { invalid, Problem } from '../problem.ts'
 import { readQuery } from '../query.ts'
 import { newLimitSchema } from '../request-schemas.ts'
 import { isWithin } from '../rights.ts'
@@ -85,11 +86,17 @@ export function limitRoutes(api: RouteContext): Route[] {
         const { limit } = await readRequest(api, call, newLimitSchema)
         // It spaces the lines of all its keys anew, at once.
         await turns.next(principal.name)
-        const variant = await setVariant(api, call, limit, ifVersion)
-        if (variant !== undefined) return variant
-        // A new limit for a pattern that has one takes no more memory.
-        if (limits.get(subject) === undefined) await assertRoomToAct(api, call)
-        return context.json(await limits.set(subject, limit, { by: principal.name, ifVersion, atMost }))
+        try {
+          const variant = await setVariant(api, call, limit, ifVersion)
+          if (variant !== undefined) return variant
+          // A new limit for a pattern that has one takes no more memory.
+          if (limits.get(subject) === undefined) await assertRoomToAct(api, call)
+          return context.json(await limits.set(subject, limit, { by: principal.name, ifVersion, atMost }))
+        } catch (error) {
+          throw isVelvetRopeError(error, 'invalid-limit')
+            ? invalid([{ detail: error.message, pointer: '#/limit' }])
+            : error
+        }
       },
     },
     {

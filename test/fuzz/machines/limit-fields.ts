@@ -12,7 +12,7 @@ import {
   unitsOf,
   windowOf,
 } from '../parts/limit-spec.ts'
-import { PartLine, type Reply } from '../parts/part-line.ts'
+import { type Asked, PartLine, type Reply } from '../parts/part-line.ts'
 import { chargeIn, roomAt, type Started, usedAt } from '../parts/start-log.ts'
 
 /** Keys that are their own patterns; of some no text may stand in a header. */
@@ -180,38 +180,28 @@ class Fields {
 
   async #enqueue(text: string): Promise<void> {
     const line = this.#line
-    const { id, cost: units, costs: named } = JSON.parse(text)
-    const asked = { id, cost: units, costs: named }
-    const { spec } = line
-    const isKnown = this.#known.has(id)
-    const exceeded = spec.quotas.find((quota) => chargeIn(quota, asked) > quota.amount)
-    const isTooCostly = units > spec.capacity || exceeded !== undefined
-    const isFull = line.units + units > spec.capacity
-    const free = spec.capacity - line.units
+    const asked: Asked = JSON.parse(text)
+    const { spec, now } = line
     const before = { starts: [...line.starts], taken: line.running.length }
-    if (!isKnown && !isTooCostly && !isFull) line.waiting.push(asked)
-    const now = line.now
+    const { status, quota, isReplay = false } = line.ask(asked)
+    const free = spec.capacity - line.units
     const reply = await line.send('POST', `/v1/buckets/${encodeURIComponent(this.#key)}/jobs`, text)
-    deepStrictEqual(reply.status, !isKnown && isTooCostly ? 422 : !isKnown && isFull ? 429 : 202, text)
-    if (reply.status === 422) {
-      const quota = units > spec.capacity ? undefined : exceeded && nameOf(exceeded)
+    deepStrictEqual(reply.status, status, text)
+    if (status === 422) {
       deepStrictEqual([reply.body['quota'], reply.headers.get('ratelimit')], [quota, null])
       return
     }
     deepStrictEqual(readList(reply, 'ratelimit-policy'), policiesOf(spec, this.#key))
     const [ofLine, ...ofParts] = readList(reply, 'ratelimit')
-    const isAccepted = reply.status === 202
-    this.#known.add(reply.status === 202 ? id : '')
+    const isAccepted = status === 202
     const names = policiesOf(spec, this.#key).map(([name]) => name)
     deepStrictEqual([ofLine![0], ...ofParts.map(([name]) => name)], names)
-    const r = isAccepted && !isKnown ? free - units : free
-    deepStrictEqual(ofLine![1]['r'], r, 'free units')
+    deepStrictEqual(ofLine![1]['r'], free, 'free units')
     const t = ofLine![1]['t']
+    if (isReplay) return
     if (isAccepted) {
-      if (isKnown) return
-      // Nothing was free before this one: it waits, and so do those before it.
       this.#told.push({ at: now, t })
-      if (reply.body['isEstimate'] !== true) this.#promised.set(id, reply.body['departsAt'])
+      if (reply.body['isEstimate'] !== true) this.#promised.set(asked.id, reply.body['departsAt'])
     } else {
       const ms = reply.body['retryAfterMs'] as number
       deepStrictEqual(t, Math.ceil(ms / 1_000))
@@ -227,8 +217,6 @@ class Fields {
       [...left, ...places],
     )
   }
-
-  readonly #known = new Set<string>()
 
   async #fill(amount: number, named: Record<string, number>): Promise<void> {
     const line = this.#line
