@@ -89,27 +89,17 @@ export class Oracle {
 
   /** Resolves when every accepted job has ended and no caller waits for an answer. */
   async rest(isDone: () => boolean): Promise<Audit> {
-    const { world } = this.#scene
+    const { world, record } = this.#scene
     let askedAt = Number.NEGATIVE_INFINITY
     for (;;) {
       await sleep(EVERY)
       if (!isDone()) continue
       // A process that died may have taken the news of an end with it: so the store is asked now and then all the same.
-      if (this.#isWorkKnown() && world.present < askedAt + ASK_EVERY * 1_000) continue
+      if (record.underWay > 0 && world.present < askedAt + ASK_EVERY * 1_000) continue
       askedAt = world.present
       const audit = await this.ask((shaper) => shaper.audit())
       if (audit.ended === audit.admitted && isDone()) return audit
     }
-  }
-
-  /** Whether a job was accepted of which no end has been written down. */
-  #isWorkKnown(): boolean {
-    const open = new Set<string>()
-    for (const { event } of this.#scene.record.seen) {
-      if (event.type === 'answer' && event.accepted) open.add(event.id)
-      if (event.type === 'end') open.delete(event.id)
-    }
-    return open.size > 0
   }
 
   /** A caller died: the store forgets its turns soon. */

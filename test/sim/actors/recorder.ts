@@ -76,6 +76,8 @@ export class Recorder {
   readonly #running = new Map<SimProcess, Set<string>>()
   readonly #answered = new Set<string>()
   readonly #onTurnEnd: (id: string) => void
+  /** Jobs that were accepted and of which no end has been written down; undefined: what was seen has changed since they were counted. */
+  #underWay: number | undefined
 
   /** @param onTurnEnd called for the ends of turns */
   constructor(world: World, server: SimServer<unknown>, onTurnEnd: (id: string) => void) {
@@ -98,6 +100,12 @@ export class Recorder {
     return this.#answered.has(id)
   }
 
+  /** How many jobs were accepted of which no end has been written down. */
+  get underWay(): number {
+    this.#underWay ??= countUnderWay(this.seen)
+    return this.#underWay
+  }
+
   note(process: SimProcess | undefined, text: string): void {
     this.notes.push({ at: this.#world.present, by: process?.name ?? 'fate', text })
   }
@@ -111,6 +119,7 @@ export class Recorder {
     }
     if (process !== undefined && event.type === 'end' && isTurnId(event.id)) this.#onTurnEnd(event.id)
     this.seen.push({ by: process?.name ?? 'fate', event, ...facts })
+    this.#underWay = undefined
   }
 
   /**
@@ -121,6 +130,7 @@ export class Recorder {
     const isVoid = ({ by, event }: Seen) => by === name && event.at > at
     const starts = this.seen.filter((one) => isVoid(one) && one.event.type === 'start')
     remove(this.seen, isVoid)
+    this.#underWay = undefined
     remove(this.fences, (given) =>
       starts.some(({ event }) => 'id' in event && event.id === given.id && event.at === given.at),
     )
@@ -208,4 +218,13 @@ export class Recorder {
 function remove<Item>(items: Item[], isOut: (item: Item) => boolean): void {
   const kept = items.filter((item) => !isOut(item))
   if (kept.length < items.length) items.splice(0, items.length, ...kept)
+}
+
+function countUnderWay(seen: readonly Seen[]): number {
+  const open = new Set<string>()
+  for (const { event } of seen) {
+    if (event.type === 'answer' && event.accepted) open.add(event.id)
+    if (event.type === 'end') open.delete(event.id)
+  }
+  return open.size
 }
