@@ -47,3 +47,45 @@ return { one(), one(), other(), one() }`
   ])
   expect(ours).toEqual(real)
 })
+
+/** What scripts have in common: functions, one of them twice, constants, variables of a block, methods of a table. */
+const LIBRARY = `
+local KINDS, STEP = { a = 'A', b = 'B' }, 2
+local LEAST = -5
+local counts, last = {}, 'none'
+do
+  local n = 0
+  local function next_one() n = n + STEP return n end
+  function counts.up(name) last = name return next_one() + LEAST end
+  counts.down = function(name) last = nil return n - 1 end
+end
+local function fail_at(value)
+  return value
+    .nothing.here
+end
+do local function twice(value) error('first ' .. value) end counts.first = twice end
+do local function twice(value) error('first ' .. value) end counts.second = twice end
+local function even(n) if n == 0 then return KEYS[1] end return even(n - 2) end
+`
+const USES = `
+local function tried(name, ...) local _, message = pcall(...) return name .. tostring(message) end
+return {
+  counts.up('x'), counts.up('y'), tostring(last), counts.down('z'), tostring(last), KINDS.a, even(4), ARGV[1],
+  tried('fails ', fail_at, {}), tried('once ', counts.first, 1), tried('again ', counts.second, 2),
+}`
+
+test('scripts that have functions in common see their own variables, and errors tell their own lines', async () => {
+  const both = await RealAndOurs.start()
+  const scripts = [
+    LIBRARY + USES,
+    `local before = 1\n\n${LIBRARY}${USES}`,
+    `local other = ARGV[1]${LIBRARY}counts.up(other)\n${USES}`,
+    `local n = 7\nlocal counts = {}\n${LIBRARY.replace('STEP = ', 'STEP = 1 + ')}${USES}`,
+    `\n\n${LIBRARY}\nreturn fail_at({})`,
+    `${LIBRARY}\nreturn fail_at({})`,
+    `${LIBRARY}\nlast = 'own' even = function() return last end return even(1)`,
+  ]
+  const runs = [...scripts, ...scripts.toReversed()].map((script, n) => ['EVAL', script, 1, `k${n}`, `v${n}`])
+  const { real, ours } = await both.answers(runs)
+  expect(ours).toEqual(real)
+})

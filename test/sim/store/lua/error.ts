@@ -3,6 +3,14 @@ import type { Value } from './value.ts'
 /** The name under which scripts are compiled, by which their frames are found. */
 export const CHUNK = 'user_script'
 
+/** How many lines of the script that runs stand before each function that it shares with others, by their files. */
+let linesBefore: ReadonlyMap<string, number> = new Map()
+
+/** A script begins to run. */
+export function runsWithLines(before: ReadonlyMap<string, number>): void {
+  linesBefore = before
+}
+
 /** A Lua error on its way up. */
 export class LuaError {
   readonly value: Value
@@ -26,7 +34,11 @@ export function fail(message: string, level = 1): never {
 function linesOnStack(): number[] {
   const { prepareStackTrace, stackTraceLimit } = Error
   Error.prepareStackTrace = (_, sites) =>
-    sites.filter((site) => site.getFileName() === CHUNK).map((site) => site.getLineNumber())
+    sites.flatMap((site) => {
+      const file = site.getFileName()
+      const before = file === CHUNK ? 0 : linesBefore.get(file ?? '')
+      return before === undefined ? [] : [before + (site.getLineNumber() ?? 0)]
+    })
   Error.stackTraceLimit = 40
   const holder: { stack?: unknown } = {}
   try {

@@ -1,5 +1,6 @@
 import type { Expression, ExpressionOf, FunctionBody, Local } from './ast.ts'
-import { givesOne, pathOf, type Surroundings } from './surroundings.ts'
+import type { Commons } from './commons.ts'
+import { givesOne, pathOf } from './surroundings.ts'
 
 const ARITHMETIC: Readonly<Record<string, string>> = {
   '+': 'add',
@@ -24,27 +25,35 @@ const CONSTANTS: ReadonlySet<string> = new Set(['nil', 'true', 'false', 'number'
 
 /** Makes JavaScript of expressions. `t` is a variable that each function has for a value that is used at once. */
 export abstract class Expressions {
-  readonly #globals = new Set<string>()
-  readonly #surroundings: Surroundings
+  readonly commons: Commons
+  readonly #parameters = new Set(['R'])
   #ids = 0
 
-  constructor(surroundings: Surroundings) {
-    this.#surroundings = surroundings
+  constructor(commons: Commons) {
+    this.commons = commons
   }
 
-  /** Global names, and functions of libraries as `string.sub`, each of which is a parameter of the generated code. */
-  get globals(): readonly string[] {
-    return [...this.#globals]
+  /** What the generated code is to be given, by names of `commons`. */
+  get parameters(): readonly string[] {
+    return [...this.#parameters]
   }
 
   abstract functionBody(body: FunctionBody): string
+  abstract nameOf(local: Local): string
+
+  /** Makes something a parameter of the generated code. */
+  use(parameter: string): string {
+    this.#parameters.add(parameter)
+    return parameter
+  }
+
+  /** The variable for the keys or the arguments of the script. */
+  input(name: 'KEYS' | 'ARGV'): string {
+    return `${this.use(this.commons.cell(name))}.v`
+  }
 
   fresh(): number {
     return ++this.#ids
-  }
-
-  nameOf({ name, id }: Local): string {
-    return `${name}$${id}`
   }
 
   /** Whether it can give no value, or several. */
@@ -151,19 +160,15 @@ export abstract class Expressions {
   }
 
   #global(name: string): string {
-    if (name === 'KEYS' || name === 'ARGV') return name
-    if (!this.#surroundings.has(name)) return `R.noGlobal(${quote(name)})`
-    this.#globals.add(name)
-    return `G_${name}`
+    if (name === 'KEYS' || name === 'ARGV') return this.input(name)
+    if (!this.commons.has(name)) return `R.noGlobal(${quote(name)})`
+    return this.use(this.commons.global(name))
   }
 
   #index(expression: ExpressionOf<'index'>): string {
     const { object, key } = expression
     const path = pathOf(expression)
-    if (path !== undefined && this.#surroundings.isFunction(path)) {
-      this.#globals.add(path)
-      return `G_${path.replace('.', '_')}`
-    }
+    if (path !== undefined && this.commons.isFunction(path)) return this.use(this.commons.global(path))
     const where = `${this.single(object)},${this.single(key)},${this.describe(object)}`
     return `${mark(expression.line)}R.${key.type === 'string' ? 'field' : 'index'}(${where})`
   }
@@ -172,7 +177,7 @@ export abstract class Expressions {
     const code = this.single(callee)
     const isOurs = callee.type === 'local' && callee.local.isFunction && !callee.local.isAssigned
     const path = pathOf(callee)
-    if (isOurs || (path !== undefined && this.#surroundings.isFunction(path)))
+    if (isOurs || (path !== undefined && this.commons.isFunction(path)))
       return `${mark(line)}${code}(${this.args(args)})`
     const checked = `(typeof(t=${code})==='function'?t:R.callee(t,${this.describe(callee)}))`
     return `${mark(line)}${checked}(${this.args(args)})`

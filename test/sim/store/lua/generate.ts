@@ -1,227 +1,225 @@
 import type { Block, Expression, FunctionBody, Local, Statement } from './ast.ts'
-import { Expressions } from './generate-expressions.ts'
+import { type Commons, fileOf } from './commons.ts'
+import { lineMark, Statements } from './generate-statements.ts'
 import { dependsOn, onlyRead } from './only-read.ts'
-import { type Surroundings, walkedBy } from './surroundings.ts'
+
+/** Code that returns a function of the keys and arguments of a script, and what it is to be given. */
+interface Generated {
+  readonly code: string
+  readonly parameters: readonly string[]
+  /** By the file of each function that it shares with other scripts: how many lines of this one stand before it. */
+  readonly linesBefore: ReadonlyMap<string, number>
+}
 
 /**
- * Makes JavaScript of a script: code that returns a function of its keys and arguments. Each statement and call stands on the line
- * on which it stands in Lua, so that the stack of JavaScript tells the line of an error.
+ * Makes JavaScript of a script. Each statement and call stands on the line on which it stands in Lua, so that the stack of JavaScript
+ * tells the line of an error.
  *
  * Of what leaves nothing behind but its reply, as scripts do, the runs cannot tell some things apart, which are made once for all of
- * them: the functions of the outermost block, and the tables there that are only read.
+ * them, and for all scripts that have the same: the functions of the outermost block, and the tables there that are only read.
  */
 export function generate(
   body: FunctionBody,
-  surroundings: Surroundings,
+  commons: Commons,
   { leavesNothing }: { readonly leavesNothing: boolean },
-): { code: string; names: readonly string[] } {
-  const generator = new Generator(surroundings, leavesNothing ? body.block : [])
+): Generated {
+  const script: Script = {
+    onlyRead: onlyRead(body.block),
+    places: new Map(),
+    declared: new Map(),
+    linesBefore: new Map(),
+  }
+  const generator = new Generator(commons, script, leavesNothing ? body.block : [])
   const main = generator.functionBody(body)
-  const shared = ['KEYS', 'ARGV', ...generator.shared].join(',')
-  const run = `return(keys,args)=>{KEYS=keys;ARGV=args;return main()}`
-  return { code: withLines(`let ${shared};const main=${main};${run}`), names: generator.globals }
-}
-
-/** Before what stands on a line of Lua: replaced by as many new lines as are missing. */
-export function lineMark(line: number): string {
-  return `\u0001${line}\u0002`
+  const run = `return(keys,args)=>{${generator.input('KEYS')}=keys;${generator.input('ARGV')}=args;return main()}`
+  const code = withLines(`const main=${main};${run}`)
+  return { code, parameters: generator.parameters, linesBefore: script.linesBefore }
 }
 
 /** Marks are made of control characters, as no code is. */
 const MARKS = new RegExp(`${String.fromCharCode(1)}(\\d+)${String.fromCharCode(2)}`, 'g')
 
-function withLines(code: string): string {
+function withLines(code: string, before = 0): string {
   let current = 1
   return code.replace(MARKS, (_, text) => {
-    const missing = Math.max(0, Number(text) - current)
+    const missing = Math.max(0, Number(text) - before - current)
     current += missing
     return '\n'.repeat(missing)
   })
 }
 
-class Generator extends Expressions {
+/** Where functions find a local of the outermost block: in a parameter of their code, or it is a constant. */
+interface Place {
+  readonly parameter: string | undefined
+  readonly code: string
+}
+
+/** What is known of a script while it is translated. */
+interface Script {
+  readonly onlyRead: ReadonlySet<Local>
+  readonly places: Map<Local, Place>
+  /** How often something was declared in the same way. */
+  readonly declared: Map<string, number>
+  readonly linesBefore: Map<string, number>
+}
+
+class Generator extends Statements {
+  readonly #script: Script
   readonly #outermost: Block
-  readonly #onlyRead: ReadonlySet<Local>
-  readonly #shared: string[] = []
+  readonly #own = new Map<Local, string>()
+  /** Each function of the statement is made once in a run, and sees nothing but what has a place. */
+  #isOuter = false
 
-  constructor(surroundings: Surroundings, outermost: Block) {
-    super(surroundings)
+  constructor(commons: Commons, script: Script, outermost: Block = []) {
+    super(commons)
+    this.#script = script
     this.#outermost = outermost
-    this.#onlyRead = onlyRead(outermost)
   }
 
-  /** Variables that all runs share, with their values before the first one. */
-  get shared(): readonly string[] {
-    return this.#shared
-  }
-
-  functionBody({ parameters, isVariadic, block }: FunctionBody): string {
-    const names = parameters.map((local) => this.nameOf(local))
-    if (isVariadic) names.push('...va')
-    return `(${names.join(',')})=>{let t;${this.#block(block)}}`
-  }
-
-  #block(block: Block): string {
-    const isOutermost = block === this.#outermost
-    return block
-      .map((statement) => {
-        const code = isOutermost ? this.#outer(statement) : undefined
-        return lineMark(statement.line) + (code ?? this.#statement(statement))
-      })
-      .join('')
-  }
-
-  /** A statement of the outermost block whose value or whose variable lasts longer than one run. */
-  #outer(statement: Statement): string | undefined {
-    if (statement.type === 'local-function') {
-      const { local, body } = statement
-      return `${this.#share(local)}${local.isAssigned ? '=' : '??='}${this.functionBody(body)};`
+  nameOf(local: Local): string {
+    const place = this.#script.places.get(local)
+    if (place !== undefined) {
+      if (place.parameter !== undefined) this.use(place.parameter)
+      return place.code
     }
-    if (statement.type !== 'local') return undefined
-    const { locals, values } = statement
-    const [local] = locals
-    const [value] = values
-    if (value?.type === 'table' && locals.length === 1 && values.length === 1 && this.#onlyRead.has(local!)) {
-      const source = dependsOn(value)
-      if (source === 'nothing') return `${this.#share(local!)}??=${this.single(value)};`
-      if (source === 'first key') {
-        this.#shared.push(`m${local!.id}=new Map()`)
-        return `${this.#share(local!)}=R.kept(m${local!.id},KEYS,()=>${this.single(value)});`
-      }
+    let name = this.#own.get(local)
+    if (name === undefined) {
+      // Not by its number in the script: the same function has the same code in another one.
+      name = `${local.name}$${this.#own.size}`
+      this.#own.set(local, name)
     }
-    // Functions of all runs see it.
-    if (!locals.some(({ isCaptured }) => isCaptured)) return undefined
-    for (const captured of locals) this.#share(captured)
-    const names = locals.map((captured) => this.nameOf(captured))
-    if (values.length === 0) return `${names.join('=')}=undefined;`
-    const isPlain = values.length === names.length && (names.length === 1 || !this.isOpen(values.at(-1)!))
-    if (isPlain) return names.map((name, at) => `${name}=${this.single(values[at]!)};`).join('')
-    return `[${names.join(',')}]=${this.array(values)};`
-  }
-
-  #share(local: Local): string {
-    const name = this.nameOf(local)
-    this.#shared.push(name)
     return name
   }
 
-  #statement(statement: Statement): string {
-    switch (statement.type) {
-      case 'local':
-        return this.#local(statement.locals, statement.values)
-      case 'local-function': {
-        const keyword = statement.local.isAssigned ? 'let' : 'const'
-        return `${keyword} ${this.nameOf(statement.local)}=${this.functionBody(statement.body)};`
+  functionBody(body: FunctionBody): string {
+    return this.#isOuter ? this.use(this.#common(body)) : this.#function(body)
+  }
+
+  #function({ parameters, isVariadic, block }: FunctionBody): string {
+    const names = parameters.map((local) => this.nameOf(local))
+    if (isVariadic) names.push('...va')
+    return `(${names.join(',')})=>{let t;${block === this.#outermost ? this.#outermostBlock(block) : this.block(block)}}`
+  }
+
+  /** A function of the outermost block, and of all scripts that have the same. */
+  #common(body: FunctionBody, itself?: Local): string {
+    const { commons } = this
+    const { linesBefore } = this.#script
+    const inner = new Generator(commons, this.#script)
+    const name = itself === undefined ? 'itself' : inner.nameOf(itself)
+    const marked = `const ${name}=${inner.#function(body)};return ${name}`
+    const before = Number(marked.match(new RegExp(MARKS.source))?.[1] ?? 1) - 1
+    let code = withLines(marked, before)
+    for (;;) {
+      const common = commons.value(code, inner.parameters)
+      const file = fileOf(common)
+      if ((linesBefore.get(file) ?? before) === before) {
+        linesBefore.set(file, before)
+        return common
       }
-      case 'assign':
-        return this.#assign(statement.targets, statement.values)
-      case 'call':
-        return `${this.multiple(statement.call)};`
+      // The script has it twice.
+      code += ';'
+    }
+  }
+
+  #outermostBlock(block: Block): string {
+    return block.map((statement) => lineMark(statement.line) + this.#outer(statement)).join('')
+  }
+
+  #outer(statement: Statement): string {
+    switch (statement.type) {
       case 'do':
-        return `{${this.#block(statement.block)}}`
-      case 'while':
-        return `while(${this.condition(statement.condition)}){${this.#block(statement.block)}}`
-      case 'repeat':
-        return `for(;;){${this.#block(statement.block)}if(${this.condition(statement.condition)})break;}`
-      case 'if':
-        return this.#if(statement)
-      case 'for':
-        return this.#for(statement)
-      case 'for-in':
-        return this.#forIn(statement)
-      case 'return':
-        return this.#return(statement.values)
-      case 'break':
-        return 'break;'
+        return `{${this.#outermostBlock(statement.block)}}`
+      case 'local-function':
+        return this.#outerFunction(statement.local, statement.body)
+      case 'local':
+        return this.#inOuter(() => this.#outerLocal(statement.locals, statement.values))
+      case 'assign':
+        return this.#inOuter(() => this.statement(statement))
+      default:
+        return this.statement(statement)
     }
   }
 
-  #local(locals: readonly Local[], values: readonly Expression[]): string {
-    if (values.length <= 1 && locals.length === 1) {
-      const [local] = locals
-      const value = values[0] === undefined ? 'undefined' : this.single(values[0])
-      return `${local!.isAssigned ? 'let' : 'const'} ${this.nameOf(local!)}=${value};`
+  #inOuter<T>(generated: () => T): T {
+    this.#isOuter = true
+    try {
+      return generated()
+    } finally {
+      this.#isOuter = false
     }
-    const names = locals.map((local) => this.nameOf(local))
-    if (values.length === 0) return `let ${names.join(',')};`
-    const isPlain = values.length === locals.length && !this.isOpen(values[values.length - 1]!)
-    // No value sees the locals that are declared here, so one after the other is the same as all at once.
-    if (isPlain) return `let ${names.map((name, at) => `${name}=${this.single(values[at]!)}`).join(',')};`
-    return `let [${names.join(',')}]=${this.array(values)};`
   }
 
-  #assign(targets: readonly Expression[], values: readonly Expression[]): string {
-    if (targets.length === 1 && values.length === 1) return this.#set(targets[0]!, this.single(values[0]!))
-    const id = this.fresh()
-    const before: string[] = []
-    const sets = targets.map((target, at) => {
-      const value = `v${id}[${at}]`
-      if (target.type !== 'index') return this.#set(target, value)
-      before.push(`o${id}_${at}=${this.single(target.object)}`, `k${id}_${at}=${this.single(target.key)}`)
-      return `R.setIndex(o${id}_${at},k${id}_${at},${value},${this.describe(target.object)});`
-    })
-    return `{const ${[...before, `v${id}=${this.array(values)}`].join(',')};${sets.join('')}}`
-  }
-
-  #set(target: Expression, value: string): string {
-    if (target.type === 'local') return `${this.nameOf(target.local)}=${value};`
-    if (target.type === 'global') return `R.setGlobal(${JSON.stringify(target.name)},${value});`
-    if (target.type !== 'index') throw new Error(`no target: ${target.type}`)
-    const object = this.single(target.object)
-    return `R.setIndex(${object},${this.single(target.key)},${value},${this.describe(target.object)});`
-  }
-
-  #if({ branches, otherwise }: Extract<Statement, { type: 'if' }>): string {
-    const parts = branches.map(
-      ({ condition, block }) => `if(${this.condition(condition)}){${this.#block(block)}}`,
-    )
-    return parts.join('else ') + (otherwise === undefined ? '' : `else{${this.#block(otherwise)}}`)
-  }
-
-  #for({ local, from, to, step, block }: Extract<Statement, { type: 'for' }>): string {
-    const id = this.fresh()
-    const [i, end, by] = [`i${id}`, `e${id}`, `s${id}`]
-    const fixed = step === undefined ? 1 : step.type === 'number' ? step.value : undefined
-    const starts = [`${i}=${this.#bound(from, 'initial value')}`, `${end}=${this.#bound(to, 'limit')}`]
-    if (fixed === undefined) starts.push(`${by}=${this.#bound(step!, 'step')}`)
-    const goesOn =
-      fixed === undefined ? `${by}>0?${i}<=${end}:${i}>=${end}` : fixed > 0 ? `${i}<=${end}` : `${i}>=${end}`
-    const body = `${local.isAssigned ? 'let' : 'const'} ${this.nameOf(local)}=${i};${this.#block(block)}`
-    return `for(let ${starts.join(',')};${goesOn};${i}+=${fixed ?? by}){${body}}`
-  }
-
-  #bound(expression: Expression, which: string): string {
-    if (expression.type === 'number') return `${expression.value}`
-    return `R.bound(${this.single(expression)},'${which}')`
-  }
-
-  #forIn({ locals, values, block }: Extract<Statement, { type: 'for-in' }>): string {
-    const names = locals.map((local) => this.nameOf(local))
-    const id = this.fresh()
-    const known = this.#knownIterator(values)
-    if (known !== undefined && names.length <= 2) {
-      const [key, value = `u${id}`] = names
-      const body = `let ${key}=w${id}.key,${value}=w${id}.value;${this.#block(block)}`
-      return `for(const w${id}=${known};w${id}.step();){${body}}`
+  #outerFunction(local: Local, body: FunctionBody): string {
+    if (!local.isAssigned) {
+      this.#place(local, this.#common(body, local))
+      return ''
     }
-    const start = `let [f${id},s${id},c${id}]=${this.array(values)};`
-    const call = `const r${id}=R.all(R.callee(f${id})(s${id},c${id}));let [${names.join(',')}]=r${id};`
-    const next = `if(${names[0]}===undefined)break;c${id}=${names[0]};`
-    return `{${start}for(;;){${call}${next}${this.#block(block)}}}`
+    this.#toCell(local, '')
+    return `${this.nameOf(local)}=${this.use(this.#common(body))};`
   }
 
-  #knownIterator(values: readonly Expression[]): string | undefined {
-    const walked = walkedBy(values)
-    if (walked === undefined) return undefined
-    return `R.${walked.by === 'pairs' ? 'walkPairs' : 'walkList'}(${this.single(walked.table)})`
-  }
-
-  #return(values: readonly Expression[]): string {
-    if (values.length === 0) return 'return;'
-    if (values.length > 1 || values[0]!.type === 'varargs') return `return ${this.array(values)};`
+  #outerLocal(locals: readonly Local[], values: readonly Expression[]): string {
+    const [local] = locals
     const [value] = values
-    if (this.isOpen(value!)) return `return(${this.multiple(value!)});`
-    if (this.isNeverNil(value!)) return `return(${this.single(value!)});`
-    return `return((t=${this.single(value!)})===undefined?R.NIL:t);`
+    if (value !== undefined && locals.length === 1 && values.length === 1 && !local!.isAssigned) {
+      if (isConstant(value)) {
+        this.#script.places.set(local!, { parameter: undefined, code: this.single(value) })
+        return ''
+      }
+      if (value.type === 'function') {
+        this.#place(local!, this.#common(value.body))
+        return ''
+      }
+      if (value.type === 'table' && this.#script.onlyRead.has(local!)) {
+        const source = dependsOn(value)
+        const table = this.single(value)
+        if (source === 'nothing') {
+          this.#place(local!, this.commons.value(`return ${withoutLines(table)}`, ['R']))
+          return ''
+        }
+        if (source === 'first key') {
+          const cell = this.#toCell(local!, table)
+          return `${cell}.v=R.kept(${cell},${this.input('KEYS')},()=>${table});`
+        }
+      }
+    }
+    // No function sees it.
+    if (!locals.some(({ isCaptured }) => isCaptured)) return this.local(locals, values)
+    const codes = values.map((each) => this.single(each))
+    const isPlain = values.length === locals.length && (values.length === 1 || !this.isOpen(values.at(-1)!))
+    const list = values.length === 0 || isPlain ? '' : this.array(values)
+    for (const [at, captured] of locals.entries()) this.#toCell(captured, isPlain ? codes[at]! : list)
+    const names = locals.map((captured) => this.nameOf(captured))
+    if (values.length === 0) return `${names.join('=')}=undefined;`
+    if (isPlain) return names.map((name, at) => `${name}=${codes[at]};`).join('')
+    return `[${names.join(',')}]=${list};`
   }
+
+  /** Functions find the local in a parameter. */
+  #place(local: Local, parameter: string): void {
+    this.#script.places.set(local, { parameter, code: parameter })
+  }
+
+  /** The local is a variable that scripts share which declare it in the same way, so that they can share what sees it. */
+  #toCell(local: Local, value: string): string {
+    const { declared, places } = this.#script
+    const way = `${local.name}=${withoutLines(value)}`
+    const count = declared.get(way) ?? 0
+    declared.set(way, count + 1)
+    const parameter = this.commons.cell(`${way};${count}`)
+    places.set(local, { parameter, code: `${parameter}.v` })
+    return this.use(parameter)
+  }
+}
+
+/** A number or a text, which stands wherever its local does. */
+function isConstant(value: Expression): boolean {
+  const { type } = value
+  if (type === 'unary') return value.operator === '-' && value.operand.type === 'number'
+  return type === 'number' || type === 'string' || type === 'true' || type === 'false'
+}
+
+function withoutLines(code: string): string {
+  return code.replace(MARKS, '')
 }

@@ -1,3 +1,4 @@
+import type { Cell } from './commons.ts'
 import { fail } from './error.ts'
 import { numberText, parseNumber } from './numbers.ts'
 import { type LuaFunction, LuaTable, type Result, typeName, type Value } from './value.ts'
@@ -234,12 +235,12 @@ export function setKey(table: LuaTable, key: Value, value: Value): LuaTable {
 const MOST_KEPT = 64
 
 /** The table that the script made when it had the same first key. */
-export function kept(byFirstKey: Map<Value, LuaTable>, keys: LuaTable, make: () => LuaTable): LuaTable {
-  const key = keys.get(1)
-  const known = byFirstKey.get(key)
+export function kept(cell: Cell, keys: Value, make: () => LuaTable): LuaTable {
+  const key = (keys as LuaTable).get(1)
+  const known = cell.kept.get(key)
   if (known !== undefined) return known
   const made = make()
-  if (byFirstKey.size >= MOST_KEPT) byFirstKey.clear()
-  byFirstKey.set(key, made)
+  if (cell.kept.size >= MOST_KEPT) cell.kept.clear()
+  cell.kept.set(key, made)
   return made
 }
