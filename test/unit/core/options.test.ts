@@ -98,7 +98,7 @@ test('a record refuses the name that zod skips, beside others and alone, and rea
   }
   expect(parseOptions(named, { costs: { a: 1, proto: 2 } }, 'call')).toEqual({ costs: { a: 1, proto: 2 } })
   expect(parseOptions(named, {}, 'call')).toEqual({})
-  expect(() => parseOptions(named, { costs: { a: '1' } }, 'call')).toThrow('expected costs.a to be number')
+  expect(() => parseOptions(named, { costs: { a: '1' } }, 'call')).toThrow('expected costs.a to be a number')
   for (const costs of [null, 5, 'a', [1]]) {
     expect(() => parseOptions(named, { costs }, 'call')).toThrow('expected costs to be a record of numbers')
   }
