@@ -16,6 +16,7 @@
 import type { Limit } from './limit.ts'
 import type { LineEnd } from './line-end.ts'
 import type { Projection } from './projection.ts'
+import { entriesAt } from './quota.ts'
 import * as usages from './usage.ts'
 import type { NamedUnits } from './waiting-charges.ts'
 import { cooledBy, spacing, warmedBy } from './warmth.ts'
@@ -49,6 +50,10 @@ export interface Bucket {
   /** How many jobs wait, and what they name in other units. A line whose bucket does not say is followed job by job. */
   readonly jobs?: number
   readonly named?: NamedUnits | undefined
+  /** How many attempts run and turns hold a place: each may still be settled. Absent: what starts ends at once. */
+  readonly placesTaken?: number
+  /** When a turn last started under a quota of a unit: it may be settled after it has ended. */
+  lastTurn?: number | undefined
   /**
    * The line as the last verdict followed it, of a bucket that counts its jobs. Forget it where a job goes out of the line or comes
    * back into it, or the usage changes.
@@ -213,6 +218,12 @@ export function forgettableAt({ next, warmth, frozenUntil, usage }: Bucket): num
 /** Whether no job waits and the bucket equals a new one, so that it may be deleted. */
 export function isIdle(bucket: Bucket, now: number): boolean {
   return bucket.waiting === 0 && !bucket.paused && forgettableAt(bucket) <= now
+}
+
+/** Whether a start that quotas count may still be settled, so that it counts less. */
+export function mayBeSettled({ limit, placesTaken = 0, lastTurn }: Bucket, now: number): boolean {
+  if (placesTaken > 0 || lastTurn === undefined) return placesTaken > 0
+  return limit.quotas.some((quota) => quota.unit !== undefined && entriesAt(quota, lastTurn).at(-1)! > now)
 }
 
 /** Returns the warmth at a slot; from `next` on it falls. */

@@ -10,7 +10,10 @@ export interface JobExplanation {
   readonly position?: number
   /** The expected departure; absent if unknown: the bucket is paused, or no handler is free. */
   readonly departsAt?: number
-  /** It may depart later than `departsAt`, not earlier: the line is longer than is looked at, or free places decide about it. */
+  /**
+   * It may depart later than `departsAt`: the line is longer than is looked at, or retries or free places decide about it. Or
+   * earlier: starts that may still be settled for less hold it. `summary` says which.
+   */
   readonly isEstimate?: true
   /** What the job waits for, the longest first; empty if nothing. */
   readonly holds: readonly Hold[]

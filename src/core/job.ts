@@ -85,7 +85,10 @@ export interface Accepted {
    */
   readonly waiting: number
   readonly capacity: number
-  /** The times are estimates: the line is longer than a verdict looks at, or free places decide about them. */
+  /**
+   * The times are estimates. They may turn out later, where the line is longer than a verdict looks at, or retries or free places decide;
+   * and earlier, where a quota of a unit counts starts that may still be settled for less.
+   */
   readonly isEstimate?: true
   /** The id was used before: this is the result of that time, and nothing was admitted now. */
   readonly replayed?: true
@@ -99,7 +102,7 @@ export interface Accepted {
 export interface Rejected {
   readonly accepted: false
   /**
-   * `full`: no room in the line. `deadline`: the job would depart too late. `paused`: the bucket is paused, and is full
+   * `full`: no room in the line. `deadline`: the job would certainly depart too late. `paused`: the bucket is paused, and is full
    * or cannot promise a deadline. `too-costly`: the cost exceeds the capacity, or what the job counts a whole quota, so
    * the job can never fit.
    */
@@ -114,7 +117,7 @@ export interface Rejected {
   /** Cost units that wait, including those of retries, and the maximum. */
   readonly waiting: number
   readonly capacity: number
-  /** The time is an estimate, never too early: the line is longer than a verdict looks at, or free places decide about it. */
+  /** The time is an estimate: it may turn out later or earlier, as that of an acceptance. */
   readonly isEstimate?: true
   /** The quota that the job alone exceeds, as text such as `90000 tokens/minute`; only if it is too costly for one. */
   readonly quota?: string

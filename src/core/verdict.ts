@@ -1,4 +1,4 @@
-import { type Bucket, projectionOf, ROUNDING } from './bucket.ts'
+import { type Bucket, mayBeSettled, projectionOf, ROUNDING } from './bucket.ts'
 import { hasParts } from './limit.ts'
 import { LineEnd } from './line-end.ts'
 import { departureBehind, departureOf, type Retries } from './projection.ts'
@@ -21,7 +21,10 @@ export type Verdict =
       readonly accepted: true
       readonly departsAt: number
       readonly retriesAhead: number
-      /** The time may be later: the line is longer than a verdict looks at, or handlers decide about it. Never earlier. */
+      /**
+       * The time may be later: the line is longer than a verdict looks at, or handlers decide about it. Or it may be earlier: it
+       * counts starts that may still be settled for less.
+       */
       readonly isEstimate?: true | undefined
     }
   | {
@@ -68,6 +71,7 @@ export function judge(
     departsAt,
     retriesAhead,
     isEstimate: false,
+    isSure: true,
     room,
     isRoomEstimate: false,
   })
@@ -76,8 +80,10 @@ export function judge(
 /** When the job would depart, and when there is room for it: now, or later where the line is full. */
 interface Outlook {
   readonly departsAt: number
-  /** A time before which it certainly does not depart, where that is earlier. */
-  readonly surelyFrom?: number
+  /** What its deadline is compared with, where that is earlier. */
+  readonly reachedAt?: number
+  /** Whether it certainly does not depart before that. */
+  readonly isSure: boolean
   readonly retriesAhead: number
   readonly isEstimate: boolean
   readonly room: number
@@ -85,15 +91,17 @@ interface Outlook {
 }
 
 function decide(bucket: Bucket, { deadline }: AdmitRequest, now: number, outlook: Outlook): Verdict {
-  const { departsAt, surelyFrom = departsAt, retriesAhead, room } = outlook
+  const { departsAt, reachedAt = departsAt, isSure, retriesAhead, room } = outlook
   const isEstimate = outlook.isEstimate || undefined
   // The end of the line keeps its time while the line moves towards it: later, the same deadline reaches as far.
-  const late = surelyFrom - deadline
+  const late = reachedAt - deadline
   const inTime = late > ROUNDING ? now + late : now
-  if (inTime > room) return { accepted: false, reason: 'deadline', retryAt: inTime, isEstimate }
+  if (isSure && inTime > room) return { accepted: false, reason: 'deadline', retryAt: inTime, isEstimate }
   if (room > now) {
     const reason = bucket.paused ? 'paused' : 'full'
-    return { accepted: false, reason, retryAt: room, isEstimate: outlook.isRoomEstimate || undefined }
+    // By then it may be sure to be late.
+    const isRoomEstimate = outlook.isRoomEstimate || inTime > room || undefined
+    return { accepted: false, reason, retryAt: room, isEstimate: isRoomEstimate }
   }
   // It is unknown when a paused bucket departs again, so a deadline cannot be promised.
   if (bucket.paused && deadline !== Number.POSITIVE_INFINITY) {
@@ -119,23 +127,18 @@ function judgeParts(
   }
   const isUncertain = retries !== undefined || limit.concurrency < Number.POSITIVE_INFINITY
   const missing = bucket.waiting + request.cost - limit.capacity
-  const { room, isFollowed } =
-    missing > 0 ? roomBehind(missing, bucket, now, line) : { room: now, isFollowed: true }
+  const { room, isExact } =
+    missing > 0 ? roomBehind(missing, bucket, now, line) : { room: now, isExact: true }
   // How far the line reaches matters to a job that gets in, or has a deadline.
   const isAsked = room === now || request.deadline < Number.POSITIVE_INFINITY
   const end = isAsked ? behind(bucket, request, charges, now, line, retries) : NOWHERE
-  const { departsAt, retriesAhead } = end
-  const surelyFrom =
-    retries === undefined ? departsAt : Math.min(departsAt, soonestPast(retries, bucket, now))
-  const isEstimate = isUncertain || !end.isFollowed
-  const isRoomEstimate = isUncertain || !isFollowed
+  const { reachedAt, isEstimate } = end
   return decide(bucket, request, now, {
-    departsAt,
-    surelyFrom,
-    retriesAhead,
-    isEstimate,
+    ...end,
+    isSure: reachedAt - request.deadline > ROUNDING && end.isSureBy(request.deadline),
+    isEstimate: isUncertain || isEstimate,
     room,
-    isRoomEstimate,
+    isRoomEstimate: isUncertain || !isExact,
   })
 }
 
@@ -145,14 +148,24 @@ function soonestPast(retries: Retries, bucket: Bucket, now: number): number {
   return slot + spacing(bucket.limit, warmth, bucket.waiting - retries.units)
 }
 
-/** When a job departs, and whether all jobs before it were followed. */
-interface Departure {
+/** When a job departs behind the whole line. */
+interface End {
   readonly departsAt: number
+  /** With what a deadline is compared: where retries wait, with the time at which it would depart past all of them. */
+  readonly reachedAt: number
   readonly retriesAhead: number
-  readonly isFollowed: boolean
+  readonly isEstimate: boolean
+  /** Whether it certainly departs after a deadline that is before `reachedAt`. */
+  isSureBy(deadline: number): boolean
 }
 
-const NOWHERE: Departure = { departsAt: Number.NEGATIVE_INFINITY, retriesAhead: 0, isFollowed: true }
+const NOWHERE: End = {
+  departsAt: Number.NEGATIVE_INFINITY,
+  reachedAt: Number.NEGATIVE_INFINITY,
+  retriesAhead: 0,
+  isEstimate: false,
+  isSureBy: () => true,
+}
 
 /** When the job departs behind the whole line. Only where quotas might hold a job on the way it is followed job by job. */
 function behind(
@@ -162,27 +175,37 @@ function behind(
   now: number,
   jobs: Iterable<CountedJob>,
   retries: Retries | undefined,
-): Departure {
+): End {
   const { limit, usage, waiting } = bucket
+  const past = retries === undefined ? Number.POSITIVE_INFINITY : soonestPast(retries, bucket, now)
   if (usage === undefined || !mayHold(limit, usage, bucket, charges, now)) {
-    const { departsAt, retriesAhead } = departureBehind(
-      { waiting, jobs, retries },
-      projectionOf(bucket, now),
-      limit,
-    )
-    return { departsAt, retriesAhead, isFollowed: true }
+    const whole = { waiting, jobs, retries }
+    const { departsAt, retriesAhead } = departureBehind(whole, projectionOf(bucket, now), limit)
+    const reachedAt = Math.min(departsAt, past)
+    return { departsAt, reachedAt, retriesAhead, isEstimate: false, isSureBy: () => true }
   }
   const end = bucket.end?.isOf(bucket, now) ? bucket.end : new LineEnd(bucket, usage, now, jobs)
   // Which retries depart between the others changes with the time.
   if (bucket.jobs !== undefined && retries === undefined) bucket.end = end
-  const retriesAhead = Math.min(retries?.gaps ?? 0, retries?.size ?? 0)
-  return { departsAt: end.departureOf(request), retriesAhead, isFollowed: end.isSeen }
+  const { at, mayBeEarlier } = end.departureOf(request)
+  return {
+    departsAt: at,
+    reachedAt: Math.min(at, past),
+    retriesAhead: Math.min(retries?.gaps ?? 0, retries?.size ?? 0),
+    isEstimate: !end.isSeen || mayBeEarlier,
+    // What will be settled later lets nothing depart now.
+    isSureBy: (deadline) =>
+      retries !== undefined ||
+      !mayBeEarlier ||
+      deadline <= now ||
+      end.soonestOf(request, bucket, now, jobs) - deadline > ROUNDING,
+  }
 }
 
-/** When `missing` cost units of the line will have departed, and whether all jobs until then were followed. */
+/** When `missing` cost units of the line will have departed, and whether that is exact. */
 function roomBehind(missing: number, bucket: Bucket, now: number, line: Iterable<CountedJob>) {
   const { limit, usage = [] } = bucket
-  const walk = new Walk(limit, projectionOf(bucket, now), usage)
+  const walk = new Walk(limit, projectionOf(bucket, now), usage, { isOpen: mayBeSettled(bucket, now) })
   let open = missing
   let steps = 0
   for (const job of line) {
@@ -190,9 +213,9 @@ function roomBehind(missing: number, bucket: Bucket, now: number, line: Iterable
     const at = walk.depart(job)
     open -= job.cost
     // A job that is due and waits has no handler.
-    if (open <= 0) return { room: at > now ? at : now + limit.interval, isFollowed: true }
+    if (open <= 0) return { room: at > now ? at : now + limit.interval, isExact: !walk.mayBeEarlier }
   }
-  return { room: walk.behind(open - 1), isFollowed: false }
+  return { room: walk.behind(open - 1), isExact: false }
 }
 
 /** Judges a new job and, if it is accepted, counts it in. */

@@ -7,12 +7,36 @@ import { cooledBy, spacing, warmedBy } from './warmth.ts'
 /** How many of the jobs ahead a projection follows one by one. Beyond them its times are estimates. */
 export const FARTHEST_STEP = 200
 
+/** How a walk counts. */
+export interface WalkOptions {
+  /** Starts that count already may still be settled for less. */
+  readonly isOpen?: boolean
+  /**
+   * The earliest way: what may be settled is settled for nothing as soon as it has started, and the bucket does not cool. No job
+   * departs before the time that it has then.
+   */
+  readonly isSoonest?: boolean
+}
+
+/** When a job departs. */
+export interface Departure {
+  readonly at: number
+  /**
+   * It may depart before: a quota of a unit holds it or a job ahead of it, and counts starts that may still be settled for less.
+   */
+  readonly mayBeEarlier: boolean
+}
+
 /**
- * Follows a line: when each of its jobs departs, if handlers and places are free. The projection and the usage that it begins
- * with stay as they are.
+ * Follows a line: when each of its jobs departs, if handlers and places are free, and if every start counts what it said. The
+ * projection and the usage that it begins with stay as they are.
  */
 export class Walk {
   readonly #limit: Limit
+  readonly #isOpen: boolean
+  readonly #isSoonest: boolean
+  /** The places of the quotas: first those of cost units, so that one of a unit is seen to hold a job only where these do not. */
+  readonly #order: readonly number[]
   /** What counts in each quota behind the jobs so far. */
   readonly #counts: Count[]
   /**
@@ -26,17 +50,35 @@ export class Walk {
   #last: number
   /** A job counts more than a whole quota, which was lowered: it departs alone, and takes no more windows than another. */
   #hasOversized = false
+  #steps = 0
+  #mayBeEarlier = false
+  /** Whether a quota of a unit held the job that was looked at last. */
+  #isHeldByUnit = false
 
-  constructor(limit: Limit, { slot, warmth }: Projection, usage: Usage) {
+  constructor(
+    limit: Limit,
+    { slot, warmth }: Projection,
+    usage: Usage,
+    { isOpen = false, isSoonest = false }: WalkOptions = {},
+  ) {
     this.#limit = limit
+    this.#isOpen = isOpen
+    this.#isSoonest = isSoonest
+    this.#order = orderOf(limit)
     this.#from = slot
     this.#warmth = warmth
     this.#last = slot
-    this.#counts = limit.quotas.map((quota, index) =>
-      quotas.isRolling(quota.window)
-        ? new RollingCount(quota, quota.window.length, usage[index]!, slot)
-        : new PeriodCount(quota, usage[index]!),
-    )
+    this.#counts = limit.quotas.map((quota, index) => {
+      const use = isSoonest && isOpen && quota.unit !== undefined ? quotas.createUse() : usage[index]!
+      return quotas.isRolling(quota.window)
+        ? new RollingCount(quota, quota.window.length, use, slot)
+        : new PeriodCount(quota, use)
+    })
+  }
+
+  /** Whether the last job that departed, or a job before it, may have departed earlier. */
+  get mayBeEarlier(): boolean {
+    return this.#mayBeEarlier
   }
 
   /** Returns the quota for which the next job waits, if it waits for one. */
@@ -45,8 +87,9 @@ export class Walk {
   }
 
   /** Returns when the next job departs, and does not count it. */
-  departureOf(job: CountedJob): number {
-    return this.#roomAt(chargesOf(this.#limit, job), this.#earliest(job))
+  departureOf(job: CountedJob): Departure {
+    const at = this.#roomAt(chargesOf(this.#limit, job), this.#earliest(job))
+    return { at, mayBeEarlier: this.#mayBeEarlier || this.#isHeldBySoft }
   }
 
   /** Returns when the next job departs, and counts it. */
@@ -54,14 +97,16 @@ export class Walk {
     const charges = chargesOf(this.#limit, job)
     const slot = this.#slot
     const at = this.#roomAt(charges, this.#earliest(job))
+    this.#mayBeEarlier ||= this.#isHeldBySoft
     for (let index = 0; index < charges.length; index++) {
       const count = this.#counts[index]!
       if (charges[index]! > count.quota.amount) this.#hasOversized = true
-      count.charge(charges[index]!, at)
+      if (!this.#isSoonest || count.quota.unit === undefined) count.charge(charges[index]!, at)
     }
     if (at > slot) this.#pauseUntil(at)
     this.#together += job.cost
     this.#last = at
+    this.#steps++
     return at
   }
 
@@ -85,12 +130,21 @@ export class Walk {
     return readyAt === undefined ? slot : Math.max(slot, readyAt)
   }
 
+  /** What was looked at last is held by what may be settled for less: starts that count already, or jobs ahead of it. */
+  get #isHeldBySoft(): boolean {
+    return this.#isHeldByUnit && (this.#isOpen || this.#steps > 0)
+  }
+
   #roomAt(charges: readonly number[], from: number): number {
+    this.#isHeldByUnit = false
     // A later time may lie in another period of a calendar, so that each quota is asked again.
     for (let at = from; ; ) {
       let later = at
-      for (let index = 0; index < charges.length; index++) {
-        later = this.#counts[index]!.roomAt(charges[index]!, later)
+      for (const index of this.#order) {
+        const count = this.#counts[index]!
+        const room = count.roomAt(charges[index]!, later)
+        if (room > later && count.quota.unit !== undefined) this.#isHeldByUnit = true
+        later = room
       }
       if (later === at) return at
       at = later
@@ -100,10 +154,16 @@ export class Walk {
   #pauseUntil(at: number): void {
     const work = spacing(this.#limit, this.#warmth, this.#together)
     const warmth = warmedBy(this.#limit, this.#warmth, work)
-    this.#warmth = cooledBy(warmth, at - (this.#from + work))
+    this.#warmth = this.#isSoonest ? warmth : cooledBy(warmth, at - (this.#from + work))
     this.#from = at
     this.#together = 0
   }
+}
+
+function orderOf({ quotas: parts }: Limit): number[] {
+  const places = [...parts.keys()]
+  const isOfUnit = (index: number) => Number(parts[index]!.unit !== undefined)
+  return places.sort((a, b) => isOfUnit(a) - isOfUnit(b))
 }
 
 /** What counts in one quota at the end of a walk, which never goes back. */

@@ -127,7 +127,10 @@ export const explanationSchema = z
     state: z.enum(JOB_STATES),
     position: z.number().optional().openapi({ description: '1 departs next; only while the job waits.' }),
     departsAt: time.optional(),
-    isEstimate: z.literal(true).optional().openapi({ description: 'It may depart later than `departsAt`.' }),
+    isEstimate: z
+      .literal(true)
+      .optional()
+      .openapi({ description: 'It may depart later or earlier than `departsAt`.' }),
     holds: z
       .array(
         z.strictObject({

@@ -3,7 +3,7 @@ import { DAY, HOUR, MILLISECOND, MINUTE, SECOND } from '../core/duration.ts'
 import { parseLimit } from '../core/limit.ts'
 import { nameOfQuota } from '../core/quota-input.ts'
 import { formatRate } from '../core/rate.ts'
-import type { JobFacts, LineHold, WaitFacts } from './job-facts.ts'
+import type { JobFacts, LineHold, PartsFacts, WaitFacts } from './job-facts.ts'
 
 const ORDINALS = [
   'First',
@@ -77,14 +77,18 @@ function prognosisOf(facts: JobFacts, wait: WaitFacts, hasTimes: boolean): strin
     return `does not depart until it is resumed${behind}${obstacle === undefined ? '' : `; and ${obstacle}`}`
   }
   const rate = formatRate(parseLimit(limit).rate)
-  const comes = hasTimes
-    ? `in ${spokenDuration(departsAt - now)} ${parts?.isEstimate ? 'or later ' : ''}`
-    : ''
+  const comes = hasTimes ? `in ${spokenDuration(departsAt - now)} ${marginOf(parts)}` : ''
   const when = departsAt > now ? `${comes}at ${rate}` : 'now'
   const quota = parts?.quota && `; ${quotaText(limit, parts.quota, hasTimes ? now : undefined)}`
   if (obstacle !== undefined) return `could depart ${when}${behind}, but ${obstacle}${quota ?? ''}`
   const isBackoff = readyAt !== undefined && readyAt > now && readyAt >= departsAt
   return `departs ${when}${isBackoff ? `, when it has backed off after attempt ${attempt}` : ''}${behind}${quota ?? ''}`
+}
+
+/** In which direction the time may be wrong. */
+function marginOf(parts: PartsFacts | undefined): string {
+  const margins = [parts?.mayBeEarlier && 'earlier', parts?.mayBeLater && 'later'].filter(Boolean)
+  return margins.map((margin) => `or ${margin} `).join('')
 }
 
 /** Without `now` the time is left out. */

@@ -12,6 +12,7 @@ const NO_JOBS = { jobs: 0, cost: 0, ids: [] }
 export function explain(facts: JobFacts, rule: RuleView | undefined): JobExplanation {
   const { id, key, state, wait } = facts
   const holds = wait === undefined ? [] : holdsOf(facts, wait, rule !== undefined)
+  const isEstimate = wait?.parts?.mayBeLater || wait?.parts?.mayBeEarlier
   const isEndless = holds.some(({ reason }) => ENDLESS.includes(reason))
   return {
     id,
@@ -19,7 +20,7 @@ export function explain(facts: JobFacts, rule: RuleView | undefined): JobExplana
     state,
     ...(wait && { position: wait.position }),
     ...(wait && !isEndless && { departsAt: wait.departsAt / MILLISECOND }),
-    ...(wait?.parts?.isEstimate && !isEndless && { isEstimate: true as const }),
+    ...(isEstimate && !isEndless && { isEstimate: true as const }),
     holds,
     ahead: wait?.ahead ?? NO_JOBS,
     ...(rule && { rule }),

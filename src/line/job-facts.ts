@@ -47,8 +47,10 @@ export interface WaitFacts {
 
 /** What quotas and places have to do with a job that waits. */
 export interface PartsFacts {
-  /** `departsAt` may be too early. */
-  readonly isEstimate: boolean
+  /** `departsAt` may be too early: more jobs stand ahead than are looked at, a retry waits, or places decide about it. */
+  readonly mayBeLater: boolean
+  /** It may be too late: it counts starts that may still be settled for less. */
+  readonly mayBeEarlier: boolean
   /** The last quota that holds the job or one ahead of it. */
   readonly quota?: LineHold | undefined
   /** No place is free. */

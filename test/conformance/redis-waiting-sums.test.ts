@@ -6,7 +6,7 @@ import { recount } from '../support/recount.ts'
 import { connect } from '../support/redis-driver.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { readsDuring } from '../support/script-reads.ts'
-import { RedisStage } from './redis-stage.ts'
+import { COMPLETED, RedisStage } from './redis-stage.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
 const LIMIT = '3000, 10/s, tolerance 0, 9000 tokens/hour 2 each'
@@ -57,7 +57,7 @@ function withoutSums(record: Buffer): Buffer {
     const [ends, used] = [0, 1].map((half) =>
       record.subarray(from + 2 + half * size * 8, from + 2 + (half + 1) * size * 8),
     )
-    const sums = size > 0 && record.readDoubleLE(from + 2) < 0 ? 4 : 0
+    const sums = size > 0 && record.readDoubleLE(from + 2) < 0 ? 5 : 0
     const count = Buffer.alloc(2)
     count.writeUInt16LE(size - sums)
     parts.push(count, ends!.subarray(sums * 8), used!.subarray(sums * 8))
@@ -100,11 +100,26 @@ test('what code without sums lets in, lets out or starts is counted anew', async
   const [a] = await stage.hand(1)
   await stage.gate(a!, 1)
   const granted = await stage.redis.hgetBuffer(quotas, 'a')
-  expect(granted!.length - withoutSums(granted!).length).toBe(64)
+  expect(granted!.length - withoutSums(granted!).length).toBe(80)
   await stage.redis.hset(quotas, 'a', withoutSums(granted!))
   await expectLeft(6_798)
   expect(await stage.start(a!, 1)).toBe(true)
   await expectLeft(6_798)
   // What such code reads beside the sums is what it would have written.
   expect((await stage.inspect('a', 1))?.quotas).toMatchObject([{ used: 1_000 }])
+})
+
+test('what code started that does not know of turns may have been one, so that it may be settled', async () => {
+  const stage = await RedisStage.open(LIMIT)
+  const quotas = shardKey(stage.tag, 'quotas')
+  const forecast = () => stage.backend.verbs.forecast('a', 1, at(1), { tokens: 9_000 })
+  const estimate = async () => (await forecast()).isEstimate
+  await stage.admit('a', 0, { costs: { tokens: 1_000 } })
+  const [a] = await stage.hand(0)
+  await stage.gate(a!, 0)
+  expect(await stage.start(a!, 0)).toBe(true)
+  await stage.finish(a!, COMPLETED, 1)
+  expect(await estimate()).toBeUndefined()
+  await stage.redis.hset(quotas, 'a', withoutSums((await stage.redis.hgetBuffer(quotas, 'a'))!))
+  expect(await estimate()).toBe(true)
 })

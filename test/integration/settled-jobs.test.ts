@@ -105,3 +105,21 @@ test('each attempt is settled on its own: a retry pays again', async () => {
   expect(settled).toEqual([true, true])
   expect((await shaper.inspect('k'))?.quotas).toMatchObject([{ used: 50 }])
 })
+
+test('a turn that has ended may be settled, so that times are estimates; a job may not', async () => {
+  const { shaper, starts } = await opened('20, 50/s, 100 tokens/minute 1 each')
+  const told = (key: string) => shaper.forecast(key, { costs: { tokens: 90 } })
+  await enqueue(shaper, 'job', 50)
+  const { end } = await starts.next()
+  await expect.poll(() => shaper.inspect('k')).toMatchObject({ waiting: 0, running: 1 })
+  expect(await told('k')).toMatchObject({ isEstimate: true })
+  end()
+  await expect.poll(async () => (await shaper.inspect('k'))?.running).toBe(0)
+  expect(await told('k')).not.toHaveProperty('isEstimate')
+  const turn = await shaper.acquire('t', { costs: { tokens: 50 } })
+  await expect.poll(async () => (await shaper.audit()).ended).toBe(2)
+  expect(await told('t')).toMatchObject({ isEstimate: true })
+  await turn.settle({ tokens: 10 })
+  // 10 and 90 have room.
+  expect(await told('t')).not.toHaveProperty('isEstimate')
+})

@@ -24,11 +24,16 @@ const scenario = fc.record({
   takesMs: fc.constantFrom(0, 0, 5, 400),
   /** Each so many-th attempt fails at first; 0: none. */
   failing: fc.constantFrom(0, 0, 3, 7),
+  /** What each start settles for; null: for what it said. */
+  settles: fc.constantFrom(null, null, 0, 2),
 })
 type Scenario = typeof scenario extends fc.Arbitrary<infer Value> ? Value : never
 
 /** Asks in the middle of a line; returns the answer, and how long the job waited in the end. */
-async function ask({ limit, line, asked, afterMs, takesMs, failing }: Scenario, deadlineMs?: number) {
+async function ask(
+  { limit, line, asked, afterMs, takesMs, failing, settles }: Scenario,
+  deadlineMs?: number,
+) {
   const clock = new VirtualClock()
   const shaper = new Shaper('late', {
     limits: { '*': limit },
@@ -38,9 +43,10 @@ async function ask({ limit, line, asked, afterMs, takesMs, failing }: Scenario, 
   const departed = new Map<string, number>()
   shaper.on('departed', ({ id, at }) => void departed.set(id, departed.get(id) ?? at))
   let calls = 0
-  shaper.work(async ({ attempt }) => {
+  shaper.work(async (job) => {
     await clock.sleep(takesMs * MS)
-    if (failing > 0 && attempt === 1 && ++calls % failing === 0) throw new Error('no')
+    if (settles !== null && limit.includes('tokens')) await job.settle({ tokens: settles })
+    if (failing > 0 && job.attempt === 1 && ++calls % failing === 0) throw new Error('no')
   })
   const options = ({ cost, tokens }: Scenario['asked']) => ({ cost, ...(tokens && { costs: { tokens } }) })
   await shaper.enqueueMany(line.map((job) => ({ key: 'k', data: 0, ...options(job) })))

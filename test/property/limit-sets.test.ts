@@ -190,23 +190,37 @@ const asked = fc.record({
   cost: fc.integer({ min: 1, max: 3 }),
   tokens: fc.option(tokens, { nil: undefined }),
 })
+/** How long a start runs before it is settled for a share of what it said, in hundredths; null: it says nothing. */
+const settling = fc.record({
+  takesMs: fc.constantFrom(0, 0, 300, 900),
+  share: fc.option(fc.integer({ min: 0, max: 100 }), { nil: null }),
+})
 
 test('an exact time comes true when nothing comes between, and after it a refused request is accepted', async () => {
   await fc.assert(
     fc.asyncProperty(
       limit,
       fc.array(asked, { minLength: 1, maxLength: 60, size: 'max' }),
-      async (text, line) => {
+      fc.array(settling, { minLength: 1, maxLength: 5 }),
+      async (text, line, settlings) => {
         const clock = new VirtualClock()
-        const shaper = new Shaper('exact', { limits: { '*': text }, clock })
+        const shaper = new Shaper<number>('exact', { limits: { '*': text }, clock })
         const departed = new Map<string, number>()
         shaper.on('departed', ({ id, at }) => void departed.set(id, at))
-        shaper.work(() => 0)
+        let calls = 0
+        const each = Number(/ (\d+) each/.exec(text)?.[1] ?? 0)
+        // What settles for less than it said moves no exact time.
+        shaper.work(async (job) => {
+          const { takesMs, share } = settlings[calls++ % settlings.length]!
+          await clock.sleep(takesMs * MS)
+          const said = job.data > 0 ? job.data : each
+          if (share !== null && each > 0) await job.settle({ tokens: Math.floor((said * share) / 100) })
+        })
         const promised = new Map<string, number>()
         for (const { afterMs, cost, tokens: named } of line) {
           await clock.advance(afterMs * MS)
           const options = { cost, ...(named !== undefined && { costs: { tokens: named } }) }
-          const answer = await shaper.enqueue('k', 0, options)
+          const answer = await shaper.enqueue('k', named ?? 0, options)
           if (answer.accepted) {
             if (!answer.isEstimate) promised.set(answer.id, answer.departsAt)
             continue
@@ -214,7 +228,7 @@ test('an exact time comes true when nothing comes between, and after it a refuse
           expect(answer.reason).toBe('full')
           if (answer.isEstimate) continue
           await clock.advance(answer.retryAfterMs * MS)
-          expect(await shaper.enqueue('k', 0, options)).toMatchObject({ accepted: true })
+          expect(await shaper.enqueue('k', named ?? 0, options)).toMatchObject({ accepted: true })
         }
         await clock.advance(600_000 * MS)
         for (const [id, at] of promised) expect(departed.get(id)).toBeCloseTo(at, 2)

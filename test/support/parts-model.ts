@@ -19,7 +19,8 @@ export class PartsModel {
   #from = Number.NEGATIVE_INFINITY
 
   constructor(limit: Limit) {
-    this.bucket = createBucket(limit)
+    const running = { get: () => this.running.size }
+    this.bucket = Object.defineProperty(createBucket(limit), 'placesTaken', running)
     this.bucket.usage ??= usages.createUsage(limit)
   }
 

@@ -12,10 +12,12 @@ export function chargeStart(job: JobRecord, now: number): void {
   usages.tidy(limit, usage, now)
   usages.charge(limit, usage, charges, now)
   job.charge = { limit, counts, charges, at: now, isOver: false }
+  noteTurn(job, now)
 }
 
 /** The start that was charged happened at `at`. */
-export function moveCharge({ bucket, charge }: JobRecord, at: number): void {
+export function moveCharge(job: JobRecord, at: number): void {
+  const { bucket, charge } = job
   const { limit, usage } = bucket
   if (charge === undefined || usage === undefined) return
   bringUp(charge, bucket)
@@ -23,6 +25,12 @@ export function moveCharge({ bucket, charge }: JobRecord, at: number): void {
   usages.giveBack(limit, usage, charge.charges, charge.at)
   usages.charge(limit, usage, charge.charges, at)
   charge.at = at
+  noteTurn(job, at)
+}
+
+/** A turn may be settled after it has ended. */
+function noteTurn({ isTurn, bucket }: JobRecord, at: number): void {
+  if (isTurn && bucket.limit.quotas.some(({ unit }) => unit !== undefined)) bucket.lastTurn = at
 }
 
 /** Counts what a start really used, instead of its estimate. Call it once for each start. */

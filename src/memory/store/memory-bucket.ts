@@ -39,6 +39,7 @@ export class MemoryBucket implements Bucket, Due {
   declare named?: NamedUnits | undefined
   declare end?: LineEnd | undefined
   declare counts?: UnitCounts
+  declare lastTurn?: number | undefined
   /** The caller of the turn that departed last has not continued yet: until then no other job departs. */
   isDeparting = false
   /** The heap of the agenda that it is in, and its handle there. */

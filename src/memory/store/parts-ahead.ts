@@ -1,4 +1,4 @@
-import { projectionOf } from '../../core/bucket.ts'
+import { mayBeSettled, projectionOf } from '../../core/bucket.ts'
 import { Walk } from '../../core/walk.ts'
 import type { LineHold, PartsFacts } from '../../line/job-facts.ts'
 import type { JobRecord } from './job-record.ts'
@@ -17,7 +17,7 @@ export function departureByParts(
 ): { readonly departsAt: number; readonly parts: PartsFacts } {
   const { bucket } = job
   const { limit, usage = [] } = bucket
-  const walk = new Walk(limit, projectionOf(bucket, now), usage)
+  const walk = new Walk(limit, projectionOf(bucket, now), usage, { isOpen: mayBeSettled(bucket, now) })
   let quota: LineHold | undefined
   const lookAt = (other: JobRecord) => {
     const hold = walk.holdOf(other)
@@ -30,9 +30,11 @@ export function departureByParts(
     unseen -= other.cost
   }
   if (unseen === 0) lookAt(job)
-  const isEstimate = unseen > 0 || bucket.retrying > 0 || limit.concurrency < Number.POSITIVE_INFINITY
+  const mayBeLater = unseen > 0 || bucket.retrying > 0 || limit.concurrency < Number.POSITIVE_INFINITY
+  const { at, mayBeEarlier } =
+    unseen === 0 ? walk.departureOf(job) : { at: walk.behind(unseen), mayBeEarlier: walk.mayBeEarlier }
   return {
-    departsAt: unseen === 0 ? walk.depart(job) : walk.behind(unseen),
-    parts: { isEstimate, quota, isFull: bucket.placesTaken >= limit.concurrency },
+    departsAt: at,
+    parts: { mayBeLater, mayBeEarlier, quota, isFull: bucket.placesTaken >= limit.concurrency },
   }
 }

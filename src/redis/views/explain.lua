@@ -10,9 +10,9 @@
 --            wait is { position, departsAt, jobs before it, their cost, limit, next, frozen, paused, readyAt | '-inf', whether
 --            it or a job before it needs a handler, whether the head is a turn, since when the head may depart (inf: it has its
 --            slot, or may not depart), worker | '', slot ('0': none), last claim, running jobs (counted when the head is late) }, and
---            parts, where the limit has further ones and the job no slot, is { whether departsAt is an estimate, whether no place is
---            free, of the last quota that holds it or a job before it: place from 0 on, when it has room, units that come free then, units
---            that the start needs, units that count at its slot, whether it holds the job itself }
+--            parts, where the limit has further ones and the job no slot, is { whether it may depart later, whether earlier, whether no
+--            place is free, of the last quota that holds it or a job before it: place from 0 on, when it has room, units that come free then,
+--            units that the start needs, units that count at its slot, whether it holds the job itself }
 
 -- The latest leases are read, because running workers renew theirs.
 local MOST_LEASES = 20
@@ -91,11 +91,11 @@ pass_by(not is_granted and ready_at)
 local departs_at, parts = projection.slot, nil
 if is_granted then departs_at = math.max(now, state.slot)
 elseif usage.of(bucket) then
-  local is_estimate, hold
-  departs_at, is_estimate, hold = usage.held(bucket, job, ready_at, order, passed, unread, now)
+  local may_be_later, may_be_earlier, hold
+  departs_at, may_be_later, may_be_earlier, hold = usage.held(bucket, job, ready_at, order, passed, unread, now)
   local is_full = usage.is_full(bucket, bucket.running + (is_handed and 0 or bucket.inHanded))
-  parts = { is_estimate and '1' or '0', is_full and '1' or '0' }
-  for index, value in ipairs(hold or {}) do parts[index + 2] = text(value) end
+  parts = { may_be_later and '1' or '0', may_be_earlier and '1' or '0', is_full and '1' or '0' }
+  for index, value in ipairs(hold or {}) do parts[index + 3] = text(value) end
 end
 local due = due_of_head()
 local wait = {

@@ -40,7 +40,8 @@ const waitRow = row({
 })
 
 const partsRow = row({
-  isEstimate: flag,
+  mayBeLater: flag,
+  mayBeEarlier: flag,
   isFull: flag,
   quota: optional(
     row({ index: number, until: number, units: number, needed: number, used: number, isOwn: flag }),

@@ -65,10 +65,10 @@ const step = fc.oneof(
 /** What the bucket is, without what it remembers of its line. */
 function withoutMemory(bucket: MemoryBucket, isCounted: boolean): Bucket {
   const { limit, next, carry, frozenUntil, paused, waiting, warmth, lastCost, lastWarmth, usage } = bucket
-  const { lastStart, startedCost, startedWarmth } = bucket
+  const { lastStart, startedCost, startedWarmth, placesTaken } = bucket
   const counted = isCounted && { jobs: [...bucket.inOrder()].length, named: namedBy(bucket) }
   const numbers = { next, carry, frozenUntil, waiting, warmth, lastCost, lastWarmth }
-  return { ...numbers, limit, paused, lastStart, startedCost, startedWarmth, usage, ...counted }
+  return { ...numbers, limit, paused, lastStart, startedCost, startedWarmth, usage, placesTaken, ...counted }
 }
 
 function namedBy(bucket: MemoryBucket): NamedUnits | undefined {
@@ -81,7 +81,7 @@ function check(bucket: MemoryBucket, now: number): void {
   expect(bucket.named).toEqual(namedBy(bucket))
   const asked = [{ cost: 1 }, { cost: 3, costs: { tokens: 55 } }]
   for (const one of asked) {
-    for (const deadline of [Number.POSITIVE_INFINITY, now + SECOND]) {
+    for (const deadline of [Number.POSITIVE_INFINITY, now + SECOND, now + 9 * SECOND]) {
       const wanted = { ...one, deadline }
       const { retries } = bucket
       const verdict = judge(bucket, wanted, now, bucket.line(now), retries)
@@ -89,9 +89,9 @@ function check(bucket: MemoryBucket, now: number): void {
       if (retries !== undefined || bucket.usage === undefined || !verdict.accepted) continue
       // The same as by the whole way along the line, to the last bit.
       const end = new LineEnd(withoutMemory(bucket, false), bucket.usage, now, bucket.line(now))
-      if (end.isSeen) expect(end.departureOf(wanted)).toBe(verdict.departsAt)
-      else if (verdict.isEstimate === undefined)
-        expect(end.departureOf(wanted)).toBeLessThanOrEqual(verdict.departsAt)
+      const { at } = end.departureOf(wanted)
+      if (end.isSeen) expect(at).toBe(verdict.departsAt)
+      else if (verdict.isEstimate === undefined) expect(at).toBeLessThanOrEqual(verdict.departsAt)
     }
   }
 }

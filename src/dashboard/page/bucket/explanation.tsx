@@ -117,7 +117,7 @@ function Reasons({ answer, nextDepartureAt, onChoose }: ReasonsProps) {
             <dt>Departs</dt>
             <dd>
               <Counting at={departsAt} as="until" />
-              {isEstimate && <span class="of"> or later</span>}
+              {isEstimate && <span class="of"> estimate</span>}
             </dd>
           </div>
         )}

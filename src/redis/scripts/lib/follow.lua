@@ -28,7 +28,7 @@ do
     return true
   end
 
-  -- When `missing` units will have departed, and whether all jobs until then were followed.
+  -- When `missing` units will have departed, and whether that is exact.
   local function room_behind(bucket, missing, now)
     local function soon(at) return at > now and at or now + bucket.interval end
     missing = missing - bucket.grantedCost
@@ -39,29 +39,25 @@ do
       if at > walk.steps and not step(walk, bucket) then return usage.behind(walk, bucket, missing - 1), false end
       missing = missing - walk.costs[at]
     until missing <= 0
-    return soon(walk.times[at]), true
+    return soon(walk.times[at]), not (walk.earlierFrom and walk.earlierFrom <= at)
   end
 
-  -- When a job departs behind the whole line, how many retries depart before it, and whether all jobs before it were followed.
+  -- When a job departs behind the whole line, how many retries depart before it, whether all jobs before it were followed, and whether
+  -- it may depart earlier.
   local function behind(bucket, charges, now, by_pace)
     if not usage.is_counted(bucket) and jobs_without_slot(bucket) <= quota.FARTHEST_STEP then
       looked_at = looked_at + READ * usage.recount(bucket, departures(bucket, now))
     end
     if not usage.may_hold(bucket, charges, now) then
       local departs_at, retries_ahead = by_pace(bucket, projection_of(bucket, now))
-      return departs_at, retries_ahead, true
+      return departs_at, retries_ahead, true, false
     end
     local walk = walk_of(bucket, now)
     while not walk.isOver do step(walk, bucket) end
     local retries_ahead = math.min(bucket.inRetry, bucket.inLine + 1 - bucket.linesTurn)
-    if walk.unread > 0 then return usage.behind(walk, bucket, walk.unread), retries_ahead, false end
-    return usage.depart_at(walk, bucket, charges), retries_ahead, true
-  end
-
-  -- When a new job would depart that passes all retries by, as it does those that are not ready yet.
-  local function soonest_past_retries(bucket, now)
-    local projection = projection_of(bucket, now)
-    return projection.slot + spacing(bucket, projection.warmth, bucket.waiting - bucket.grantedCost - retry_units(bucket))
+    if walk.unread > 0 then return usage.behind(walk, bucket, walk.unread), retries_ahead, false, walk.earlierFrom ~= nil end
+    local at, _, may_be_earlier = usage.depart_at(walk, bucket, charges)
+    return at, retries_ahead, true, may_be_earlier
   end
 
   -- As `judge` of verdict.lua; and whether the time is an estimate, and the number of the quota that the job alone exceeds.
@@ -73,20 +69,22 @@ do
     end
     quota.isBeyond = bucket.isBeyond
     local missing = bucket.waiting + cost - bucket.capacity
-    local room, is_room_followed, departs_at, retries_ahead, is_followed = now, true, -INF, 0, true
-    if missing > 0 then room, is_room_followed = room_behind(bucket, missing, now) end
+    local room, is_room_exact, departs_at, retries_ahead, is_followed, may_be_earlier = now, true, -INF, 0, true, false
+    if missing > 0 then room, is_room_exact = room_behind(bucket, missing, now) end
     -- How far the line reaches matters to a job that gets in, or has a deadline.
-    if room == now or deadline < INF then departs_at, retries_ahead, is_followed = behind(bucket, charges, now, by_pace) end
+    if room == now or deadline < INF then departs_at, retries_ahead, is_followed, may_be_earlier = behind(bucket, charges, now, by_pace) end
     -- No process has said yet when the clocks of the zone are set then.
     bucket.isBeyond = quota.isBeyond
     local is_uncertain = bucket.inRetry > 0 or parts.places ~= nil or bucket.isBeyond or false
-    local surely_from = bucket.inRetry > 0 and deadline < INF and math.min(departs_at, soonest_past_retries(bucket, now)) or departs_at
-    local late = surely_from - deadline
+    local is_estimate = is_uncertain or not is_followed or may_be_earlier
+    local late = usage.reached_at(bucket, departs_at, deadline, now) - deadline
     local in_time = late > ROUNDING and now + late or now
-    if in_time > room then return nil, 'deadline', in_time, is_uncertain or not is_followed end
-    if room > now then return nil, bucket.paused == 1 and 'paused' or 'full', room, is_uncertain or not is_room_followed end
+    local is_sure = in_time > now and (not may_be_earlier or usage.is_surely_late(bucket, charges, deadline, now))
+    if is_sure and in_time > room then return nil, 'deadline', in_time, is_estimate end
+    -- By then it may be sure to be late.
+    if room > now then return nil, bucket.paused == 1 and 'paused' or 'full', room, is_uncertain or not is_room_exact or in_time > room end
     if bucket.paused == 1 and deadline ~= INF then return nil, 'paused', now + bucket.interval, false end
-    return departs_at, bucket.inLine + bucket.inHanded + bucket.inBack + retries_ahead + 1, nil, is_uncertain or not is_followed
+    return departs_at, bucket.inLine + bucket.inHanded + bucket.inBack + retries_ahead + 1, nil, is_estimate
   end
 
   -- Behind the settings of a job whose time is an estimate stands a mark, for when its request comes again.

@@ -19,8 +19,8 @@ do
     end
   end
 
-  -- When the job departs behind the first `count` jobs of `order` and `unread` units more; and whether that is an estimate, whether
-  -- no place is free, and the last quota that holds one of them.
+  -- When the job departs behind the first `count` jobs of `order` and `unread` units more; and whether it may be later, whether it may
+  -- be earlier, and the last quota that holds one of them.
   function usage.held(bucket, job, ready_at, order, count, unread, now)
     local parts = usage.of(bucket)
     local walk, hold = usage.walk_from(bucket, now), nil
@@ -30,14 +30,14 @@ do
       hold = hold_of(walk, bucket, charges, entry.readyAt, 0) or hold
       usage.depart(walk, bucket, entry.cost, charges, entry.readyAt)
     end
-    local is_estimate = unread > 0 or retrying(bucket) > 0 or parts.places ~= nil
-    local departs_at
-    if unread > 0 then departs_at = usage.behind(walk, bucket, unread)
+    local may_be_later = unread > 0 or retrying(bucket) > 0 or parts.places ~= nil
+    local departs_at, _, may_be_earlier
+    if unread > 0 then departs_at, may_be_earlier = usage.behind(walk, bucket, unread), walk.earlierFrom ~= nil
     else
       local charges = usage.charges(parts, job.cost, job.settings)
       hold = hold_of(walk, bucket, charges, ready_at, 1) or hold
-      departs_at = usage.depart_at(walk, bucket, charges, ready_at)
+      departs_at, _, may_be_earlier = usage.depart_at(walk, bucket, charges, ready_at)
     end
-    return departs_at, is_estimate, hold
+    return departs_at, may_be_later, may_be_earlier, hold
   end
 end

@@ -3,7 +3,7 @@
 
 do
   local MAGIC, HEAD = 0x5627, '<HBdd'
-  local BEGUN = -5
+  local BEGUN = -6
 
   -- Periods of calendars follow the clock that is shown.
   local function forward_of(part)
@@ -38,6 +38,16 @@ do
     return usage.new(parts, 0, 0), {}
   end
 
+  -- When a turn last started, which may be settled after it has ended; 0: none did. It is the last of the sums; where code wrote that does
+  -- not know them, each start may be one.
+  function usage.last_turn(bucket, parts, kept)
+    local last = 0
+    for index, part in ipairs(parts.quotas) do
+      if part.unit and kept[index] then last = math.max(last, kept[index][#kept[index]] or bucket.lastStart) end
+    end
+    return last
+  end
+
   -- When the last entry ends of what was written, by the clock by which that is.
   function usage.last_end(raw)
     local _, count, _, _, at = struct.unpack(HEAD, raw)
@@ -69,8 +79,8 @@ do
   function usage.recall(bucket, limit, raw, now)
     local rule_limit = bucket.limit
     bucket.limit = limit
-    bucket.use = parse(raw, usage.of(bucket))
-    bucket.use.sums = usage.known_sums(bucket, bucket.parts, {})
+    local use, kept = parse(raw, usage.of(bucket))
+    bucket.use, use.sums, use.lastTurn = use, usage.known_sums(bucket, bucket.parts, {}), usage.last_turn(bucket, bucket.parts, kept)
     usage.change_limit(bucket, rule_limit, now)
     usage.clamp(bucket, now)
   end

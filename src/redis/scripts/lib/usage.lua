@@ -24,10 +24,15 @@ do
     local ok, parts = pcall(cjson.decode, string.sub(limit, at + 1))
     if not ok or type(parts) ~= 'table' or type(parts.quotas) ~= 'table' then return false end
     if parts.places ~= nil and not is_amount(parts.places) then return false end
-    for _, part in ipairs(parts.quotas) do
+    local places, of_units = {}, {}
+    for index, part in ipairs(parts.quotas) do
       if not is_part(part) then return false end
       parts.hasUnits = parts.hasUnits or part.unit ~= nil
+      table.insert(part.unit and of_units or places, index)
     end
+    -- Those of units come last, so that one is seen to hold a job only where the others do not.
+    for _, index in ipairs(of_units) do places[#places + 1] = index end
+    parts.order = places
     return parts
   end
 
@@ -49,7 +54,7 @@ do
   end
 
   function usage.new(parts, lost_at, changed_at)
-    local use = { lostAt = lost_at, changedAt = changed_at, sums = {}, begun = {} }
+    local use = { lostAt = lost_at, changedAt = changed_at, sums = {}, begun = {}, lastTurn = 0 }
     for index = 1, #parts.quotas do use[index] = { ends = {}, used = {} } end
     return use
   end
@@ -59,7 +64,7 @@ do
     if bucket.partsOf ~= bucket.limit then bucket.partsOf, bucket.parts = bucket.limit, read_parts(bucket.limit) end
     if bucket.parts and not bucket.use then
       local use, kept = usage.read(bucket, bucket.parts)
-      bucket.use, use.sums = use, usage.known_sums(bucket, bucket.parts, kept)
+      bucket.use, use.sums, use.lastTurn = use, usage.known_sums(bucket, bucket.parts, kept), usage.last_turn(bucket, bucket.parts, kept)
     end
     return bucket.parts, bucket.use
   end
@@ -90,6 +95,7 @@ do
   -- The usage under a limit that changed at `now`.
   local function changed_use(before, use, after, now)
     local changed = usage.new(after, use.lostAt, use.changedAt)
+    changed.lastTurn = use.lastTurn
     for index, part in ipairs(after.quotas) do
       local source = source_of(before, part)
       if part.unit then

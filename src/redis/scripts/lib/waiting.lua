@@ -8,8 +8,8 @@ end
 do
   -- With what a quota counts, its sums are kept as entries that ended before any clock began, so that code which does not know them
   -- counts none of them, and drops them with the next slot: how many jobs ever joined the line and how many wait without a slot, by
-  -- which it shows that such code has let one in or out since; and how many of those name the unit, and how much.
-  local COUNTED = { -4, -3, -2, -1 }
+  -- which it shows that such code has let one in or out since; how many of those name the unit, and how much; and when a turn last started.
+  local COUNTED = { -5, -4, -3, -2, -1 }
 
   -- How many of the entries that were read, from one on, are sums.
   function usage.sums_in(ends, from)
@@ -31,9 +31,11 @@ do
 
   -- What is written before the entries of a quota: their ends, and what counts.
   function usage.counted(bucket, part)
-    local sum = part.unit and bucket.use.sums[part.unit]
-    if not sum then return '', '', 0 end
-    return struct.pack('<dddd', unpack(COUNTED)), struct.pack('<dddd', bucket.joined, jobs_without_slot(bucket), sum.jobs, sum.units), #COUNTED
+    if not part.unit then return '', '', 0 end
+    local sum, joined = bucket.use.sums[part.unit], bucket.joined
+    if not sum then sum, joined = { jobs = 0, units = 0 }, -1 end
+    local values = struct.pack('<ddddd', joined, jobs_without_slot(bucket), sum.jobs, sum.units, bucket.use.lastTurn)
+    return struct.pack('<ddddd', unpack(COUNTED)), values, #COUNTED
   end
 
   -- A job begins to wait for a slot, or with -1 waits for none any more; `settings` name its costs, nil: it cannot be read.
@@ -105,6 +107,7 @@ end
 -- The granted job starts at `at`. Returns what it is charged in named units.
 function usage.move_to(bucket, at)
   local parts = usage.of(bucket)
+  if parts and parts.hasUnits and is_turn(bucket.granted) then bucket.use.lastTurn, bucket.isUseChanged = at, true end
   local is_moved = parts and not usage.is_same_time(parts, bucket.grantedSlot, at)
   if not is_moved and not (parts and parts.hasUnits) then return '' end
   local charges = usage.charges_of(parts, bucket.granted, bucket.grantedCost)
