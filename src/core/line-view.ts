@@ -1,4 +1,5 @@
 import { SECOND } from './duration.ts'
+import type { Costs } from './usage.ts'
 import type { RejectReason } from './verdict.ts'
 
 /** The line of a bucket. Times are milliseconds since the epoch. */
@@ -14,6 +15,8 @@ export interface LineView {
 export interface LineJob {
   readonly id: string
   readonly cost: number
+  /** What it counts in named units; absent where it names none. */
+  readonly costs?: Costs
   readonly state: 'handed' | 'waiting' | 'retrying'
   readonly admittedAt: number
   /** Of a job whose attempt failed: the earliest time of the next. */

@@ -57,11 +57,11 @@ export interface PreviewedStanding {
   /** Share of the capacity that is taken. May exceed 1. */
   readonly fill: number
   /**
-   * How long the waiting jobs take to depart: their cost units times the interval, or the windows of a quota that take longer. A
-   * warm-up, a freeze, a pause or a lack of handlers would make it longer; none of them is considered.
+   * How long the waiting jobs take to depart at least: their cost units times the interval, or the windows of a quota that take longer,
+   * after the time at which it has room. A warm-up, a freeze, a pause or a lack of handlers would make it longer; none is considered.
    */
   readonly drainMs: number
-  /** The limit has quotas or places: what quotas count already, what jobs name, and how long handlers take is not considered. */
+  /** The limit has quotas or places: what jobs name, when each start counts no more, and how long handlers take is not considered. */
   readonly isEstimate?: true
 }
 
@@ -94,6 +94,11 @@ export interface RulePreview {
   readonly drainMs: { readonly before: number; readonly after: number; readonly isEstimate?: true }
   /** Buckets to which no rule would apply any more. */
   readonly ungoverned: number
+  /**
+   * Of the first 200 jobs of each sample, how many alone exceed the capacity or a quota of the limit that would apply, and how many were
+   * looked at. They would depart when the quota is empty, and take all of it; a new job like them would be refused. Absent: none of them.
+   */
+  readonly tooCostly?: { readonly jobs: number; readonly looked: number }
   /** At most 20 of them, the most affected first: those without a rule, then by change of drain time, then by fill. */
   readonly samples: readonly PreviewSample[]
 }

@@ -149,7 +149,7 @@ export function forgettableAt(usage: Readonly<Usage>): number {
   return Math.max(Number.NEGATIVE_INFINITY, ...usage.map(quotas.forgettableAt))
 }
 
-function isSameWindow({ window: a }: quotas.QuotaWindow, { window: b }: quotas.QuotaWindow): boolean {
+export function isSameWindow({ window: a }: quotas.QuotaWindow, { window: b }: quotas.QuotaWindow): boolean {
   if (quotas.isRolling(a)) return quotas.isRolling(b) && a.length === b.length
   return !quotas.isRolling(b) && a.period === b.period && a.zone === b.zone
 }

@@ -159,12 +159,14 @@ interface End {
   isSureBy(deadline: number): boolean
 }
 
+const isAlways = () => true
+
 const NOWHERE: End = {
   departsAt: Number.NEGATIVE_INFINITY,
   reachedAt: Number.NEGATIVE_INFINITY,
   retriesAhead: 0,
   isEstimate: false,
-  isSureBy: () => true,
+  isSureBy: isAlways,
 }
 
 /** When the job departs behind the whole line. Only where quotas might hold a job on the way it is followed job by job. */
@@ -182,7 +184,7 @@ function behind(
     const whole = { waiting, jobs, retries }
     const { departsAt, retriesAhead } = departureBehind(whole, projectionOf(bucket, now), limit)
     const reachedAt = Math.min(departsAt, past)
-    return { departsAt, reachedAt, retriesAhead, isEstimate: false, isSureBy: () => true }
+    return { departsAt, reachedAt, retriesAhead, isEstimate: false, isSureBy: isAlways }
   }
   const end = bucket.end?.isOf(bucket, now) ? bucket.end : new LineEnd(bucket, usage, now, jobs)
   // Which retries depart between the others changes with the time.

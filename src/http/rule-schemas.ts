@@ -56,7 +56,7 @@ const standingSchema = z
     limit: z.string(),
     fill: z.number().openapi({ description: 'Share of the capacity that is taken; may exceed 1.' }),
     drainMs: z.number().openapi({
-      description: 'How long the waiting jobs take to depart, by the rate and the windows of quotas.',
+      description: 'How long the waiting jobs take to depart at least, by the rate and the quotas.',
     }),
     isEstimate: estimated,
   })
@@ -79,6 +79,14 @@ export const previewSchema = z
       .strictObject({ before: z.number(), after: z.number(), isEstimate: estimated })
       .openapi({ description: 'The longest drain time of the affected buckets.' }),
     ungoverned: z.number().openapi({ description: 'Affected buckets that would have no rule.' }),
+    tooCostly: z
+      .strictObject({ jobs: z.number(), looked: z.number() })
+      .optional()
+      .openapi({
+        description:
+          'Of the first 200 jobs of each sample: how many alone exceed the capacity or a quota that would apply, and how many were ' +
+          'looked at. Absent: none of them.',
+      }),
     samples: z
       .array(
         z.strictObject({

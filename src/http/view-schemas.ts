@@ -10,16 +10,18 @@ import { SCOPES, type Session } from './wire.ts'
 const time = z.number().openapi({ description: 'Milliseconds since the epoch.' })
 const units = z.number().openapi({ description: 'Cost units.' })
 
+const costs = z
+  .record(z.string(), z.number())
+  .optional()
+  .openapi({ description: 'What it counts in quotas of other units, where it says so.' })
+
 export const jobSchema = z
   .strictObject({
     id: z.string(),
     key: z.string(),
     state: z.enum(JOB_STATES),
     cost: z.number(),
-    costs: z
-      .record(z.string(), z.number())
-      .optional()
-      .openapi({ description: 'What it counts in quotas of other units, where it says so.' }),
+    costs,
     data: z.unknown().optional().openapi({ description: 'Only for tokens with the scope admin.' }),
     attempt: z.number(),
     attempts: z.number(),
@@ -89,6 +91,7 @@ export const lineSchema = z
       z.strictObject({
         id: z.string(),
         cost: units,
+        costs,
         state: z.enum(['handed', 'waiting', 'retrying']),
         admittedAt: time,
         readyAt: time.optional(),

@@ -5,6 +5,7 @@ import type { BucketView } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import { LayeredBook } from '../core/layered-book.ts'
 import type { LimitInput } from '../core/limit.ts'
+import type { LineView } from '../core/line-view.ts'
 import { parseOptions } from '../core/options.ts'
 import { parseRule } from '../core/rule-book.ts'
 import { changeLayers, type RuleChange } from '../core/rule-layers.ts'
@@ -25,7 +26,12 @@ export interface PreviewSource {
   refresh(): Awaitable<void>
   /** All live buckets, some at a time. */
   survey(): AsyncIterable<readonly BucketView[]>
+  /** The first jobs of a line. */
+  line(key: string, limit: number): Awaitable<LineView | undefined>
 }
+
+/** Jobs of each sample whose costs are looked at. */
+const MOST_LOOKED_AT = 200
 
 const changeSchema = z.strictObject({
   set: z
@@ -56,6 +62,10 @@ export async function previewChange(
   for await (const page of source.survey()) {
     for (const view of page) if (sees(view.key)) count.add(view)
     await passTurn()
+  }
+  for (const key of count.sampled) {
+    const line = await source.line(key, MOST_LOOKED_AT)
+    if (line !== undefined) count.look(line)
   }
   return count.result(before.version)
 }

@@ -2,9 +2,11 @@ import { MILLISECOND } from '../core/duration.ts'
 import type { BucketView } from '../core/job.ts'
 import { differenceOf, type LayeredBook } from '../core/layered-book.ts'
 import { formatLimit, hasParts, type Limit, parseLimit } from '../core/limit.ts'
-import { lengthOf } from '../core/quota.ts'
+import type { LineJob, LineView } from '../core/line-view.ts'
+import { lengthOf, type Quota } from '../core/quota.ts'
 import type { Rule } from '../core/rule-book.ts'
 import type { PreviewedStanding, PreviewSample, RulePreview } from '../core/rule-view.ts'
+import { chargesOf, isSameWindow } from '../core/usage.ts'
 
 interface RankedSample extends PreviewSample {
   readonly isUngoverned: boolean
@@ -46,6 +48,8 @@ export class PreviewCount {
   #longestBefore = 0
   #longestAfter = 0
   #hasEstimates = false
+  #looked = 0
+  #tooCostly = 0
 
   constructor(before: LayeredBook, after: LayeredBook) {
     this.#before = before
@@ -62,10 +66,10 @@ export class PreviewCount {
     const rule = this.#after.find(key)
     if (!this.#isAffected(key, rule)) return
     const units = Math.round(fill * capacity)
-    const jobs = view.jobs + view.retrying
     const governing = this.#limitOf(limit)
-    const drain = drainOf(units, jobs, governing)
-    const later = rule === undefined ? drain : drainOf(units, jobs, rule.limit)
+    const waiting = { units, jobs: view.jobs + view.retrying, counted: countedIn(governing, view) }
+    const drain = drainOf(waiting, governing)
+    const later = rule === undefined ? drain : drainOf(waiting, rule.limit)
     this.#hasEstimates ||= hasParts(governing) || (rule !== undefined && hasParts(rule.limit))
     this.#affected++
     this.#waiting += units
@@ -74,6 +78,18 @@ export class PreviewCount {
     if (rule === undefined) this.#ungoverned++
     else if (units > rule.limit.capacity) this.#overfull++
     this.#sample(view, { waiting: units, before: standing(view, governing, drain), rule, later })
+  }
+
+  /** The keys of the samples whose jobs a rule would govern. */
+  get sampled(): string[] {
+    return this.#samples.flatMap(({ key, after }) => (after === null ? [] : [key]))
+  }
+
+  /** Looks at the first jobs of a sample. */
+  look({ key, jobs }: LineView): void {
+    const { limit } = this.#after.find(key)!
+    this.#looked += jobs.length
+    this.#tooCostly += jobs.filter((job) => isTooCostly(limit, job)).length
   }
 
   result(version: number): RulePreview {
@@ -89,6 +105,7 @@ export class PreviewCount {
         ...(this.#hasEstimates && { isEstimate: true as const }),
       },
       ungoverned: this.#ungoverned,
+      ...(this.#tooCostly > 0 && { tooCostly: { jobs: this.#tooCostly, looked: this.#looked } }),
       samples: this.#samples.map(({ key, waiting, before, after }) => ({ key, waiting, before, after })),
     }
   }
@@ -151,16 +168,59 @@ function standingUnder({ pattern, limit }: Rule, units: number, drainMs: number)
   return { pattern, limit: formatLimit(limit), fill, drainMs, ...estimateOf(limit) }
 }
 
-/** What quotas count already, and how long handlers hold their places, is not looked at. */
+/** What jobs name, when exactly it counts no more, and how long handlers hold their places, is not looked at. */
 function estimateOf(limit: Limit): { readonly isEstimate?: true } {
   return hasParts(limit) ? { isEstimate: true } : {}
 }
 
-/** By the pace, or by the quota whose windows take longer: the first window is there at once, and each further one has to come. */
-function drainOf(units: number, jobs: number, { interval, quotas }: Limit): number {
-  const drain = quotas.reduce((longest, { amount, each, window }) => {
-    const windows = Math.ceil((each === undefined ? units : jobs * each) / amount)
-    return Math.max(longest, (windows - 1) * lengthOf(window))
+/** What waits in a bucket, and what its quotas count. */
+interface Waiting {
+  readonly units: number
+  readonly jobs: number
+  /** Undefined where its limit has no quotas. */
+  readonly counted: readonly Counted[] | undefined
+}
+
+interface Counted {
+  readonly quota: Quota
+  readonly used: number
+  /** The time until there is room for one more job. */
+  readonly roomIn: number
+}
+
+/** What the quotas of the limit, under which the bucket is, count. */
+function countedIn({ quotas }: Limit, view: BucketView): Counted[] | undefined {
+  // A view says when its oldest job came and how long ago, and so when it was made.
+  const now = (view.waitingSince ?? 0) + view.oldestWaitMs
+  return view.quotas?.map(({ used, roomAt = now }, index) => ({
+    quota: quotas[index]!,
+    used,
+    roomIn: (roomAt - now) * MILLISECOND,
+  }))
+}
+
+/** The earliest time at which the last job departs: by the pace, or by the quota that takes longer. */
+function drainOf({ units, jobs, counted }: Waiting, { interval, quotas }: Limit): number {
+  if (units === 0) return 0
+  const drain = quotas.reduce((longest, quota) => {
+    const { amount, each, window } = quota
+    const wanted = each === undefined ? units : jobs * each
+    // What is wanted beyond whole amounts; the first of those is there at once, and each further one has to come.
+    const windows = Math.ceil(wanted / amount) - 1
+    const known = counted?.find((other) => isKnownBy(other.quota, quota))
+    const isHeld = known !== undefined && wanted - windows * amount > amount - known.used
+    return Math.max(longest, windows * lengthOf(window) + (isHeld ? known.roomIn : 0))
   }, units * interval)
   return drain / MILLISECOND
+}
+
+/** Whether what counts in the one counts in the other, which has room no earlier. */
+function isKnownBy(before: Quota, after: Quota): boolean {
+  return isSameWindow(before, after) && before.unit === after.unit && after.amount <= before.amount
+}
+
+/** Whether the job alone exceeds the capacity or a quota: a new one like it would be refused. */
+function isTooCostly(limit: Limit, job: LineJob): boolean {
+  const charges = chargesOf(limit, job)
+  return job.cost > limit.capacity || limit.quotas.some(({ amount }, index) => charges[index]! > amount)
 }

@@ -213,6 +213,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
       },
       localLimits: this.#producer.localLimits,
       survey: () => this.views.survey(),
+      line: (key, limit) => this.views.line(key, limit),
       refresh: () => undefined,
       changeRules: (change) => {
         const changed = store.changeRules(change, this.#clock.now())

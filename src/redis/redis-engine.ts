@@ -9,6 +9,7 @@ import { emitSettled, jobEvent } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
 import type { Engine, ShapedWorker } from '../line/engine.ts'
 import type { JobRequest } from '../line/job.ts'
+import type { RuleStore } from '../line/limits.ts'
 import { LiveRuleBook, ruleOf } from '../line/limits.ts'
 import { givenLayers, type LineSettings, retentionOf, type WorkSettings } from '../line/options.ts'
 import type { FreezeRequest } from '../line/outcome.ts'
@@ -92,8 +93,11 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
       onError,
     })
     const { localLimits } = this.#producer
-    const survey = () => this.views.survey()
-    const ruleStore = new RedisRuleStore({ localLimits, survey, backend, emitter, onError, ready })
+    const views: Pick<RuleStore, 'survey' | 'line'> = {
+      survey: () => this.views.survey(),
+      line: (key, limit) => this.views.line(key, limit),
+    }
+    const ruleStore = new RedisRuleStore({ localLimits, views, backend, emitter, onError, ready })
     this.#watch = new RuleWatch(() => ruleStore.follow())
     this.limits = new LiveRuleBook(ruleStore, settings.limitsBy)
     // Calls meanwhile wait for the same opening and get its error; otherwise the events report it.

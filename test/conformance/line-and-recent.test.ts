@@ -12,14 +12,14 @@ describe.each(DRIVERS)('%s: line', (_, open) => {
     await driver.startNext(at(2))
     await driver.admit(request('~c~1', { isTurn: true }), at(3))
     await driver.finish('y', { kind: 'freeze', until: at(9) }, at(3))
-    await driver.lineUp('z', at(4))
+    await driver.lineUp('z', at(4), { costs: { images: 2, tokens: 30 } })
     const all = {
       key: 'a',
       total: 4,
       jobs: [
         { id: 'y', cost: 2, state: 'retrying', admittedAt: msAt(0) },
         { id: '~c~1', cost: 1, state: 'waiting', admittedAt: msAt(3), isTurn: true },
-        { id: 'z', cost: 1, state: 'waiting', admittedAt: msAt(4) },
+        { id: 'z', cost: 1, costs: { images: 2, tokens: 30 }, state: 'waiting', admittedAt: msAt(4) },
         { id: 'x', cost: 2, state: 'retrying', admittedAt: msAt(0), readyAt: msAt(30) },
       ],
     }

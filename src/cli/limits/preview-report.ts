@@ -36,7 +36,7 @@ function describeReach(buckets: number, affected: number): string {
   return `it would change ${formatCount(affected)} of ${all}`
 }
 
-function factsOf({ waiting, overfull, ungoverned, drainMs }: RulePreview): [string, string][] {
+function factsOf({ waiting, overfull, ungoverned, drainMs, tooCostly }: RulePreview): [string, string][] {
   const facts: [string, string][] = [
     ['waiting', `${formatCount(waiting)} cost units`],
     [
@@ -45,6 +45,10 @@ function factsOf({ waiting, overfull, ungoverned, drainMs }: RulePreview): [stri
     ],
   ]
   if (overfull > 0) facts.push(['overfull', `${formatCount(overfull)}: no new jobs until there is room`])
+  if (tooCostly !== undefined) {
+    const of = `${formatCount(tooCostly.jobs)} of the first ${formatCount(tooCostly.looked)} jobs below`
+    facts.push(['too costly', `${of}: each would take a whole quota, or more than the capacity`])
+  }
   if (ungoverned > 0) facts.push(['without a rule', `${formatCount(ungoverned)}: new jobs are refused`])
   return facts
 }

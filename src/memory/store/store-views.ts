@@ -93,11 +93,12 @@ export class StoreViews {
   }
 }
 
-function lineJobOf({ id, cost, state, admittedAt, readyAt, isTurn }: JobRecord): LineJob {
+function lineJobOf({ id, cost, costs, state, admittedAt, readyAt, isTurn }: JobRecord): LineJob {
   const isRetry = state === 'retrying'
   return {
     id,
     cost,
+    ...(costs && { costs }),
     state: isRetry ? 'retrying' : 'waiting',
     admittedAt: admittedAt / MILLISECOND,
     ...(isRetry && readyAt !== undefined && { readyAt: readyAt / MILLISECOND }),

@@ -8,7 +8,7 @@ import type { RedisRules } from './redis-rules.ts'
 
 interface RedisRuleStorePorts<Result> {
   readonly localLimits: LocalLimits
-  readonly survey: RuleStore['survey']
+  readonly views: Pick<RuleStore, 'survey' | 'line'>
   readonly backend: {
     readonly rules: Pick<RedisRules, 'book' | 'change'>
     follow(): Promise<Error[]>
@@ -23,11 +23,13 @@ interface RedisRuleStorePorts<Result> {
 export class RedisRuleStore<Result> implements RuleStore {
   readonly localLimits: LocalLimits
   readonly survey: RuleStore['survey']
+  readonly line: RuleStore['line']
   readonly #ports: RedisRuleStorePorts<Result>
 
   constructor(ports: RedisRuleStorePorts<Result>) {
     this.localLimits = ports.localLimits
-    this.survey = ports.survey
+    this.survey = () => ports.views.survey()
+    this.line = (key, limit) => ports.views.line(key, limit)
     this.#ports = ports
   }
 

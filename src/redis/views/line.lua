@@ -5,7 +5,7 @@
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', key, how many jobs (1 to 200)
 -- Answers  { } when the bucket is unknown
---          | { how many there are, then for each: id, cost, state, admittedAt, readyAt | '-inf' }
+--          | { how many there are, then for each: id, cost, state, admittedAt, readyAt | '-inf', its named costs as JSON | '' }
 
 expect_arguments(3)
 local now, most = read_now(ARGV[1]), whole(ARGV[3])
@@ -21,14 +21,14 @@ local given_back = bucket.inHanded + bucket.inBack
 local answer, n = { text(bucket.inLine + bucket.inHanded + retrying(bucket)) }, 1
 for index = 1, math.min(most, #order) do
   local entry = order[index]
-  local admitted_at = read_admission(entry.id)
+  local job = read_job(entry.id)
   -- A job whose record is lost is left out.
-  if admitted_at then
+  if job then
     local is_returned = entry.readyAt or index <= given_back
     answer[n + 1], answer[n + 2] = entry.id, text(entry.cost)
     answer[n + 3] = index <= bucket.inHanded and 'handed' or is_returned and 'retrying' or 'waiting'
-    answer[n + 4], answer[n + 5] = text(admitted_at), text(entry.readyAt or -INF)
-    n = n + 5
+    answer[n + 4], answer[n + 5], answer[n + 6] = text(job.admittedAt), text(entry.readyAt or -INF), usage.named(job.settings) and usage.costs_text(job.settings) or ''
+    n = n + 6
   end
 end
 return answer

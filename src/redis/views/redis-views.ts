@@ -4,6 +4,7 @@ import type { JobExplanation } from '../../core/explanation-view.ts'
 import type { BucketView, Durability, JobView } from '../../core/job.ts'
 import type { Flow, LineJob, LineView, Recent, RecentDeparture, RecentVerdict } from '../../core/line-view.ts'
 import type { RuleView } from '../../core/rule-view.ts'
+import type { Costs } from '../../core/usage.ts'
 import { REJECT_REASONS } from '../../core/verdict.ts'
 import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../../line/bucket-query.ts'
 import type { LineViews } from '../../line/engine.ts'
@@ -27,6 +28,7 @@ const jobRow = row({
   state: word('handed', 'waiting', 'retrying'),
   admittedAt: number,
   readyAt: number,
+  costs: text,
 })
 const verdictRow = row({ at: number, id: text, waiting: number, verdict: word('yes', ...REJECT_REASONS) })
 /** Gaps are infinite where no start before it is remembered. */
@@ -139,10 +141,11 @@ export class RedisViews implements LineViews {
   }
 }
 
-function lineJob({ id, cost, state, admittedAt, readyAt }: Answer<typeof jobRow>): LineJob {
+function lineJob({ id, cost, costs, state, admittedAt, readyAt }: Answer<typeof jobRow>): LineJob {
   return {
     id: idOfName(id),
     cost,
+    ...(costs !== '' && { costs: JSON.parse(costs) as Costs }),
     state,
     admittedAt: admittedAt / MILLISECOND,
     ...(Number.isFinite(readyAt) && { readyAt: readyAt / MILLISECOND }),

@@ -55,6 +55,9 @@ describe('limits --dry-run', () => {
     const text = renderPreview({ ...counts, buckets: 9_000, affected: 1_235 })
     expect(text).toContain('it would change 1,235 of 9,000 live buckets')
     expect(text).toMatch(/\nand 1,234 more, which would change less$/)
+    expect(
+      renderPreview({ ...counts, buckets: 9, affected: 1, tooCostly: { jobs: 2, looked: 1_200 } }),
+    ).toContain('too costly     2 of the first 1,200 jobs below: each would take')
     const none = { ...counts, affected: 0, samples: [] }
     expect(renderPreview({ ...none, buckets: 0 })).toBe('dry run: nothing was changed; no bucket is live')
     expect(renderPreview({ ...none, buckets: 1 })).toContain('none of the one live bucket')

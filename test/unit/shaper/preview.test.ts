@@ -134,4 +134,34 @@ describe('a preview', () => {
     expect(found).toMatchObject({ buckets: 2, affected: 2, waiting: 4 })
     expect(found.samples.map(({ key }) => key)).toEqual(['a/1', 'a/2'])
   })
+
+  test('counts with what the quotas count already, before and after', async () => {
+    const stage = new Stage('20, 10/s, 5/minute')
+    await stage.fill('a', 8)
+    stage.shaper.work(() => 0)
+    await stage.pass(30_000)
+    expect(await stage.shaper.inspect('a')).toMatchObject({ waiting: 3, quotas: [{ used: 5 }] })
+    const drain = async (limit: string) => (await stage.shaper.limits.preview({ set: ['*', limit] })).drainMs
+    // The first of five came at 0, and counts until the sixtieth is over in which it did.
+    const room = 31_000
+    expect(await drain('20, 10/s, 4/minute')).toEqual({ before: room, after: room, isEstimate: true })
+    expect(await drain('20, 10/s, 2/minute')).toMatchObject({ before: room, after: room + 60_000 })
+    // More of the quota may be left; and one of another window counts otherwise.
+    expect(await drain('20, 10/s, 9/minute')).toMatchObject({ before: room, after: 300 })
+    expect(await drain('20, 1/s, 5/hour')).toMatchObject({ before: room, after: 3_000 })
+    expect(await drain('20, 1/s')).toMatchObject({ before: room, after: 3_000 })
+  })
+
+  test('says how many jobs alone exceed what would apply', async () => {
+    const stage = new Stage('20, 10/s, 1000 tokens/minute 10 each')
+    for (const tokens of [100, 300, 500]) {
+      await stage.shaper.enqueue('a', 0, { cost: 2, costs: { tokens } })
+    }
+    await stage.fill('b', 4)
+    const tooCostly = async (limit: string) =>
+      (await stage.shaper.limits.preview({ set: ['*', limit] })).tooCostly
+    expect(await tooCostly('20, 10/s, 299 tokens/minute 10 each')).toEqual({ jobs: 2, looked: 7 })
+    expect(await tooCostly('1, 10/s')).toEqual({ jobs: 3, looked: 7 })
+    expect(await tooCostly('20, 10/s, 500 tokens/minute 10 each')).toBeUndefined()
+  })
 })

@@ -15,6 +15,8 @@ class SlowStore implements RuleStore {
 
   async *survey(): AsyncGenerator<never> {}
 
+  line(): undefined {}
+
   async changeRules(change: RuleChange): Promise<ChangedRules> {
     await Promise.resolve()
     if (this.isAway) throw new Error('away')

@@ -7,7 +7,7 @@ const SHOWN = 6
 
 /** What a change would do to the live buckets. */
 export function PreviewView({ preview }: { readonly preview: RulePreview }) {
-  const { buckets, affected, waiting, overfull, ungoverned, drainMs, samples } = preview
+  const { buckets, affected, waiting, overfull, ungoverned, drainMs, tooCostly, samples } = preview
   return (
     <section class="preview" aria-label="What this would do">
       <dl class="preview-facts">
@@ -35,6 +35,15 @@ export function PreviewView({ preview }: { readonly preview: RulePreview }) {
           <span>
             {plural(overfull, 'bucket')} would exceed their capacity. No job is dropped; new jobs are refused
             until there is room.
+          </span>
+        </p>
+      )}
+      {tooCostly && (
+        <p class="note is-warning">
+          <Icon name="warning" />
+          <span>
+            {plural(tooCostly.jobs, 'waiting job')} of {formatCount(tooCostly.looked)} that were looked at
+            would exceed the capacity or a whole quota; new jobs like them are refused.
           </span>
         </p>
       )}
