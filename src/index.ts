@@ -23,7 +23,7 @@ export {
   VelvetRopeError,
 } from './core/errors.ts'
 export type { JobEvent, ShaperEvents } from './core/events.ts'
-export type { Hold, HoldReason, JobExplanation } from './core/explanation-view.ts'
+export type { JobExplanation } from './core/explanation-view.ts'
 export {
   FinalError,
   FreezeError,
@@ -32,6 +32,7 @@ export {
   StartedLateError,
   WorkerLostError,
 } from './core/handler-errors.ts'
+export type { Hold, HoldReason } from './core/hold.ts'
 export type {
   Accepted,
   Admission,

@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { InvalidOptionsError } from '../core/errors.ts'
-import type { Hold, JobExplanation } from '../core/explanation-view.ts'
+import type { JobExplanation } from '../core/explanation-view.ts'
+import type { Hold } from '../core/hold.ts'
 import { JOB_OR_TURN_ID } from '../core/job.ts'
 import type { Costs } from '../core/usage.ts'
 import type { FindOptions } from '../shaper/options.ts'

@@ -1,3 +1,4 @@
+import type { Hold } from './hold.ts'
 import type { JobState } from './job.ts'
 import type { RuleView } from './rule-view.ts'
 
@@ -28,40 +29,4 @@ export interface JobExplanation {
   readonly summary: string
   /** The same without the times that count down, for a view that shows its own countdown. */
   readonly summaryWithoutTimes: string
-}
-
-/**
- * - line: other jobs depart before it
- * - slot: it waits for its slot, one spacing after the previous departure
- * - quota: a quota of the limit holds it, or holds a job before it
- * - place: as many attempts run as the limit allows at once
- * - frozen, paused: its bucket is
- * - backoff: its last attempt failed, and the next may not begin yet
- * - handed: it was released from the line and is on the way to a worker, or waits there
- * - busy: it is due, but no handler is free for its key
- * - no-worker: no worker takes jobs; on Redis, there is no trace of one
- * - no-rule: no limit applies to its key any more; it departs by the limit that its bucket had
- */
-export const HOLD_REASONS = [
-  'line',
-  'slot',
-  'quota',
-  'place',
-  'frozen',
-  'paused',
-  'no-worker',
-  'busy',
-  'backoff',
-  'handed',
-  'no-rule',
-] as const
-
-export type HoldReason = (typeof HOLD_REASONS)[number]
-
-/** A reason why a job waits. */
-export interface Hold {
-  readonly reason: HoldReason
-  /** Milliseconds since the epoch; absent if unknown. */
-  readonly until?: number
-  readonly detail: string
 }

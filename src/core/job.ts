@@ -1,5 +1,6 @@
 import type { Backoff } from './backoff.ts'
 import { MILLISECOND } from './duration.ts'
+import type { Hold } from './hold.ts'
 import type { Costs } from './usage.ts'
 import type { RejectReason } from './verdict.ts'
 
@@ -225,6 +226,11 @@ export interface BucketView {
   readonly quotas?: readonly QuotaView[]
   /** How many of the places of its limit are taken; absent where it does not bound what runs at once. */
   readonly places?: { readonly taken: number; readonly of: number }
+  /**
+   * What holds the first job of its line, as in an explanation: the quota, the places, the freeze, the pause or the pace that lets it go
+   * last. Absent where it may depart now, nothing waits, or the limit is a pace alone.
+   */
+  readonly heldBy?: Hold
   /** When a job was last admitted or departed; absent if none was. */
   readonly lastUsedAt?: number
   /** What it takes for its jobs to be lost. */

@@ -2,13 +2,10 @@ import { z } from '@hono/zod-openapi'
 import type { Accepted } from '../core/job.ts'
 import { REJECT_REASONS } from '../core/verdict.ts'
 
-const isEstimate = z
-  .literal(true)
-  .optional()
-  .openapi({
-    description:
-      'The times are estimates: retries, quotas or free places may make them later, and settlements earlier.',
-  })
+const isEstimate = z.literal(true).optional().openapi({
+  description:
+    'The times are estimates: retries, quotas or free places may make them later, and settlements earlier.',
+})
 const quota = z.string().optional().openapi({
   description: 'The quota that the job alone exceeds; of a meter, the quota that refused the fill.',
   example: '90000 tokens/minute',

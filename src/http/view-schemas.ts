@@ -1,5 +1,6 @@
 import { z } from '@hono/zod-openapi'
-import { HOLD_REASONS, type JobExplanation } from '../core/explanation-view.ts'
+import type { JobExplanation } from '../core/explanation-view.ts'
+import { HOLD_REASONS } from '../core/hold.ts'
 import { BUCKET_STATES, type BucketView, DURABILITIES, JOB_STATES, type JobView } from '../core/job.ts'
 import type { LineView, Recent } from '../core/line-view.ts'
 import { REJECT_REASONS } from '../core/verdict.ts'
@@ -35,6 +36,12 @@ export const jobSchema = z
   })
   .openapi('Job') satisfies z.ZodType<Omit<JobView, 'data'>>
 
+const hold = z.strictObject({
+  reason: z.enum(HOLD_REASONS),
+  until: time.optional(),
+  detail: z.string(),
+})
+
 export const bucketSchema = z
   .strictObject({
     key: z.string(),
@@ -69,6 +76,9 @@ export const bucketSchema = z
       .strictObject({ taken: z.number(), of: z.number() })
       .optional()
       .openapi({ description: 'How many may run at once, and do; only where the limit says so.' }),
+    heldBy: hold.optional().openapi({
+      description: 'What holds the first job of its line; only where the limit has more than a pace.',
+    }),
     lastUsedAt: time.optional(),
     durability: z.enum(DURABILITIES),
   })
@@ -134,15 +144,7 @@ export const explanationSchema = z
       .literal(true)
       .optional()
       .openapi({ description: 'It may depart later or earlier than `departsAt`.' }),
-    holds: z
-      .array(
-        z.strictObject({
-          reason: z.enum(HOLD_REASONS),
-          until: time.optional(),
-          detail: z.string(),
-        }),
-      )
-      .openapi({ description: 'What the job waits for, the longest wait first.' }),
+    holds: z.array(hold).openapi({ description: 'What the job waits for, the longest wait first.' }),
     ahead: z
       .strictObject({
         jobs: z.number(),

@@ -1,5 +1,6 @@
 import { MILLISECOND } from '../core/duration.ts'
-import type { Hold, HoldReason, JobExplanation } from '../core/explanation-view.ts'
+import type { JobExplanation } from '../core/explanation-view.ts'
+import type { Hold, HoldReason } from '../core/hold.ts'
 import type { RuleView } from '../core/rule-view.ts'
 import { counted, placesText, quotaText, spokenDuration, summaryOf } from './explanation-text.ts'
 import type { JobFacts, Stall, WaitFacts } from './job-facts.ts'

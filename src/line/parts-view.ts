@@ -1,7 +1,10 @@
 import { MILLISECOND } from '../core/duration.ts'
+import type { Hold } from '../core/hold.ts'
 import type { BucketView } from '../core/job.ts'
-import type { Limit } from '../core/limit.ts'
+import { formatLimit, type Limit } from '../core/limit.ts'
 import { nameOfQuota } from '../core/quota-input.ts'
+import { counted, placesText, quotaText } from './explanation-text.ts'
+import type { LineHold } from './job-facts.ts'
 
 /** What one quota counts now, and when one more job has room; in microseconds. */
 interface QuotaCount {
@@ -9,25 +12,69 @@ interface QuotaCount {
   readonly roomAt: number
 }
 
+/** A job that waits, or would, and what keeps it. Times are microseconds. */
+export interface Waits {
+  /** How many jobs depart before it. */
+  readonly ahead: number
+  readonly departsAt: number
+  /** The last quota that holds it or a job ahead of it. */
+  readonly quota: LineHold | undefined
+  readonly paused: boolean
+  readonly frozenUntil: number
+  /** No place is free. */
+  readonly isFull: boolean
+  /** It is to be tried again at a later time. */
+  readonly backsOff?: boolean
+}
+
 /**
- * Shows what quotas and places count; empty for a limit that has none.
+ * Shows what quotas and places count, and what holds the head of the line; empty for a limit that has none.
  *
  * @param counts one for each quota of the limit, in their order
  * @param taken how many places are taken
+ * @param head the first job of the line, if there is one
  */
 export function partsView(
-  { quotas, concurrency }: Limit,
+  limit: Limit,
   counts: readonly QuotaCount[],
   taken: number,
+  head: Waits | undefined,
   now: number,
-): Pick<BucketView, 'quotas' | 'places'> {
+): Pick<BucketView, 'quotas' | 'places' | 'heldBy'> {
+  const { quotas, concurrency } = limit
   const views = quotas.map((quota, index) => {
     const { used, roomAt } = counts[index]!
     const later = roomAt > now && { roomAt: roomAt / MILLISECOND }
     return { quota: nameOfQuota(quota), used, amount: quota.amount, ...later }
   })
+  const heldBy = head && holdOf(head, limit, now)
   return {
     ...(views.length > 0 && { quotas: views }),
     ...(Number.isFinite(concurrency) && { places: { taken, of: concurrency } }),
+    ...(heldBy && { heldBy }),
   }
+}
+
+/** What lets a job go last, in the words of an explanation; undefined where it may go now. */
+export function holdOf(waits: Waits, limit: Limit, now: number): Hold | undefined {
+  const { ahead, departsAt, quota, paused, frozenUntil, isFull, backsOff } = waits
+  if (paused) return { reason: 'paused', detail: 'the bucket is paused until it is resumed' }
+  if (isFull) return { reason: 'place', detail: placesText(formatLimit(limit)) }
+  if (departsAt <= now) return undefined
+  if (quota !== undefined) {
+    const detail = quotaText(formatLimit(limit), quota, now)
+    return { reason: 'quota', until: quota.until / MILLISECOND, detail }
+  }
+  const until = departsAt / MILLISECOND
+  const isFrozen = frozenUntil > now && (ahead > 0 || frozenUntil >= departsAt)
+  if (isFrozen) return { reason: 'frozen', until: frozenUntil / MILLISECOND, detail: 'the bucket is frozen' }
+  if (ahead > 0) {
+    return {
+      reason: 'line',
+      until,
+      detail: `${counted(ahead, 'job')} ${ahead === 1 ? 'departs' : 'depart'} before it`,
+    }
+  }
+  if (backsOff) return { reason: 'backoff', until, detail: 'all that waits is to be tried again later' }
+  return { reason: 'slot', until, detail: 'the previous departure keeps the next one away' }
 }

@@ -84,6 +84,42 @@ describe.each(DRIVERS)('%s: under a limit of several parts', (_, open) => {
     )
   })
 
+  test('a bucket says what holds the first job of its line, in the words of its explanation', async () => {
+    const driver = await openFor(
+      open,
+      '9, 10/s, 3/minute, 1000 tokens/minute 100 each, 2 at once, tolerance 0',
+    )
+    const heldBy = async (seconds: number) => (await driver.inspect('a', at(seconds)))?.heldBy
+    const explains = async (id: string, seconds: number) =>
+      (await explained(driver, id, seconds)).holds.find(({ reason }) => reason !== 'line')
+    await driver.admit(request('a', { costs: { tokens: 600 } }), at(0))
+    expect(await heldBy(0)).toBeUndefined()
+    await driver.lineUp('b', at(0), { costs: { tokens: 500 } })
+    await driver.lineUp('cd', at(0))
+    await driver.startNext(at(0))
+    expect(await heldBy(0)).toEqual(await explains('b', 0))
+    expect(await heldBy(0)).toMatchObject({
+      reason: 'quota',
+      detail: expect.stringContaining('needs 500 tokens, 400 left, 600 come free at'),
+    })
+    await driver.settle('a', { tokens: 500 }, at(0.05))
+    expect(await heldBy(0.05)).toEqual(await explains('b', 0.05))
+    expect(await heldBy(0.05)).toMatchObject({ reason: 'slot', until: msAt(0.1) })
+    await driver.freeze('a', at(5), at(0.05))
+    expect(await heldBy(0.06)).toEqual({ reason: 'frozen', until: msAt(5), detail: 'the bucket is frozen' })
+    await driver.pause('a', at(0.07))
+    expect(await heldBy(0.08)).toEqual(await explains('b', 0.08))
+    await driver.resume('a', at(0.09))
+    await driver.startNext(at(5))
+    expect(await heldBy(6)).toEqual(await explains('c', 6))
+    expect(await heldBy(6)).toMatchObject({ reason: 'place', detail: 'waits for one of 2 places' })
+    await driver.finish('a', failAndRetry(at(90)), at(6))
+    await driver.finish('b', COMPLETED, at(6))
+    for (const id of ['c', 'd']) await driver.cancel(id, at(6))
+    expect(await heldBy(70)).toMatchObject({ reason: 'backoff', until: msAt(90) })
+    expect(await heldBy(91)).toBeUndefined()
+  })
+
   test('a quota counts in its own unit', async () => {
     const driver = await openFor(open, '9, 10/s, 9/minute, 1000 tokens/minute 300 each, tolerance 0')
     await driver.admit(request('a', { costs: { tokens: 900 } }), at(0))

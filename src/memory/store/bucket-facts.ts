@@ -1,8 +1,11 @@
+import { nextSlot } from '../../core/bucket.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import type { BucketState, BucketView } from '../../core/job.ts'
 import { formatLimit, hasParts } from '../../core/limit.ts'
 import { roomAt, usedAt } from '../../core/quota.ts'
+import { chargesOf, holdOf } from '../../core/usage.ts'
 import type { BucketFacts } from '../../line/bucket-order.ts'
+import type { LineHold } from '../../line/job-facts.ts'
 import { partsView } from '../../line/parts-view.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
@@ -102,12 +105,26 @@ export function viewOf(bucket: MemoryBucket, now: number): BucketView {
   }
 }
 
-function partsOf({ limit, usage = [], placesTaken }: MemoryBucket, now: number) {
+function partsOf(bucket: MemoryBucket, now: number) {
+  const { limit, usage = [], placesTaken, lineLength, retrying, paused, frozenUntil } = bucket
   const counts = limit.quotas.map((quota, index) => {
     const use = usage[index]!
     return { used: usedAt(quota, use, now), roomAt: roomAt(quota, use, quota.each ?? 1, now) }
   })
-  return partsView(limit, counts, placesTaken, now)
+  const departsAt = bucket.nextDeparture(now)
+  const quota = quotaOf(bucket, departsAt, now)
+  const isFull = placesTaken >= limit.concurrency
+  const backsOff = lineLength === 0
+  const head = { ahead: 0, departsAt, quota, paused, frozenUntil, isFull, backsOff }
+  return partsView(limit, counts, placesTaken, lineLength + retrying > 0 ? head : undefined, now)
+}
+
+/** The quota for which the head of the line waits until it departs. */
+function quotaOf(bucket: MemoryBucket, departsAt: number, now: number): LineHold | undefined {
+  const { limit, usage } = bucket
+  if (usage === undefined || departsAt === Number.POSITIVE_INFINITY) return undefined
+  const hold = holdOf(limit, usage, chargesOf(limit, bucket.headAt(departsAt)), nextSlot(bucket, now))
+  return hold?.until === departsAt ? { ...hold, isOwn: true } : undefined
 }
 
 /** In milliseconds; undefined for a time that is none. */

@@ -136,13 +136,14 @@ export class MemoryBucket implements Bucket, Due {
     if (usage === undefined) return from
     for (let at = from; ; ) {
       // A retry that is ready meanwhile is the head.
-      const later = roomAt(this.limit, usage, chargesOf(this.limit, this.#headAt(at)), at)
+      const later = roomAt(this.limit, usage, chargesOf(this.limit, this.headAt(at)), at)
       if (later === at) return at
       at = later
     }
   }
 
-  #headAt(at: number): JobRecord {
+  /** The job that departs first, if that is at `at`. */
+  headAt(at: number): JobRecord {
     return this.#givenBack?.peek() ?? this.#readyRetry(at) ?? this.#line.first()!
   }
 

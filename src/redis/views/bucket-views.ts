@@ -1,7 +1,8 @@
 import { MILLISECOND } from '../../core/duration.ts'
 import { type BucketView, bucketState, type Durability } from '../../core/job.ts'
 import { parseLimit } from '../../core/limit.ts'
-import { partsView } from '../../line/parts-view.ts'
+import type { LineHold } from '../../line/job-facts.ts'
+import { partsView, type Waits } from '../../line/parts-view.ts'
 import { type Answer, flag, list, number, optional, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -22,8 +23,19 @@ const bucketRow = row({
   lastStart: number,
   firstAdmission: number,
   lastAdmission: number,
-  /** Where the limit has more than a pace: the places that are taken, and what its quotas count. */
-  parts: optional(list(row({ taken: number, quotas: rest(row({ used: number, roomAt: number })) }))),
+  /** Where the limit has more than a pace: the places that are taken, the quota that holds the head, and what its quotas count. */
+  parts: optional(
+    list(
+      row({
+        taken: number,
+        heldBy: number,
+        units: number,
+        needed: number,
+        used: number,
+        quotas: rest(row({ used: number, roomAt: number })),
+      }),
+    ),
+  ),
 })
 
 const inspectScript = defineScript(
@@ -108,9 +120,22 @@ export class BucketViews {
       ...(Number.isFinite(firstAdmission) && { waitingSince: firstAdmission / MILLISECOND }),
       ...(isFrozen && { frozenUntil: frozenUntil / MILLISECOND }),
       paused: isPaused,
-      ...(parts && partsView(parseLimit(limit), parts.quotas, parts.taken, now)),
+      ...(parts && partsView(parseLimit(limit), parts.quotas, parts.taken, headOf(bucket, parts), now)),
       ...(Number.isFinite(lastUse) && { lastUsedAt: lastUse / MILLISECOND }),
       durability: this.#durability(),
     }
   }
+}
+
+function headOf(
+  { jobs, retrying, nextDeparture, isPaused, frozenUntil }: Answer<typeof bucketRow>,
+  { heldBy, units, needed, used }: Pick<LineHold, 'units' | 'needed' | 'used'> & { readonly heldBy: number },
+): Waits | undefined {
+  if (jobs + retrying === 0) return undefined
+  const quota =
+    heldBy < 0 ? undefined : { index: heldBy, until: nextDeparture, units, needed, used, isOwn: true }
+  // Nothing else keeps a line for ever that is not paused.
+  const isFull = nextDeparture === Number.POSITIVE_INFINITY
+  const backsOff = jobs === 0
+  return { ahead: 0, departsAt: nextDeparture, quota, paused: isPaused, frozenUntil, isFull, backsOff }
 }

@@ -406,30 +406,6 @@ describe('a turn', () => {
     expect(await turn.settle({ tokens: 0 })).toBe(false)
   })
 
-  it('may be settled after it came, so that times are estimates as long as it counts', async () => {
-    const limit = '20, 10/s, 100 tokens/minute 1 each, 100 tokens per day in UTC 1 each'
-    const stage = new Stage(limit.slice(0, limit.lastIndexOf(',')))
-    await turnOf(stage, { costs: { tokens: 60 } })
-    await stage.pass(30 * SECOND)
-    stage.shaper.work(() => 0)
-    await ask(stage, [40])
-    await stage.pass(0)
-    const estimate = async () => {
-      const { isEstimate = false } = await stage.shaper.forecast('a', { costs: { tokens: 90 } })
-      return isEstimate
-    }
-    expect(await estimate()).toBe(true)
-    await stage.pass(31 * SECOND)
-    // What was a job counts, and has ended.
-    expect(await estimate()).toBe(false)
-    const calendar = new Stage(limit)
-    await turnOf(calendar, { costs: { tokens: 60 } })
-    await calendar.pass(MINUTE + SECOND)
-    expect(await calendar.shaper.forecast('a', { costs: { tokens: 90 } })).toMatchObject({
-      isEstimate: true,
-    })
-  })
-
   it('without further parts of a limit is released without harm', async () => {
     const stage = new Stage('20, 10/s')
     const turn = await turnOf(stage)

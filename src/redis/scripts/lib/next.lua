@@ -33,18 +33,42 @@ local function due_by_parts(bucket, member, slot)
   return usage.room_at(parts, use, charges, slot)
 end
 
--- The same for the job that departs first, which may be handed over already.
+-- What the job that departs first at `at`, which may be handed over already, counts in the quotas; nil: nothing waits.
+function usage.charges_of_first(bucket, at)
+  local parts = usage.of(bucket)
+  local handed = bucket.inHanded > 0 and redis.call('LINDEX', K.handed .. bucket.n, 0)
+  -- A retry that is ready meanwhile is the head.
+  local member = handed or peek_head(bucket, at)
+  if member then return usage.charges_of(parts, parse_member(member)) end
+end
+
+-- The same as `due_by_parts` for that job.
 function usage.first_at(bucket, slot)
   local parts, use = usage.of(bucket)
   if usage.is_full(bucket, bucket.running) then return INF end
-  local handed = bucket.inHanded > 0 and redis.call('LINDEX', K.handed .. bucket.n, 0)
   local at, later = nil, slot
   while later ~= at do
     at = later
-    -- A retry that is ready meanwhile is the head.
-    local member = handed or peek_head(bucket, at)
-    if not member then return at end
-    later = usage.room_at(parts, use, usage.charges_of(parts, parse_member(member)), at)
+    local charges = usage.charges_of_first(bucket, at)
+    if not charges then return at end
+    later = usage.room_at(parts, use, charges, at)
   end
   return at
+end
+
+-- The quota for which that job waits until it departs at `at`, and waits from `slot` on: its place from 0 on, how many units come free
+-- then, how many it needs, and how many count at `slot`; -1: it waits for none.
+function usage.hold_of_first(bucket, slot, at)
+  local parts, use = usage.of(bucket)
+  local charges = bucket.granted == '' and at < INF and usage.charges_of_first(bucket, at)
+  if not charges or usage.room_at(parts, use, charges, slot) ~= at then return -1, 0, 0, 0 end
+  local before = math.max(slot, at - 1)
+  for index, part in ipairs(parts.quotas) do
+    if quota.room_at(part, use[index], charges[index], before) > before then
+      for entry, end_ in ipairs(use[index].ends) do
+        if end_ == at then return index - 1, use[index].used[entry], charges[index], quota.used_at(part, use[index], slot) end
+      end
+    end
+  end
+  return -1, 0, 0, 0
 end

@@ -36,14 +36,17 @@ local function next_departure(bucket, now)
   return usage.of(bucket) and usage.first_at(bucket, slot) or slot
 end
 
--- How many places are taken; and of each quota what counts, and when one more job has room. nil without further parts.
-local function parts_of(bucket, now)
+-- How many places are taken; the quota for which the head waits until it departs (its place from 0 on; -1: none), how many units come
+-- free then, how many the head needs and how many count; and of each quota what counts, and when one more job has room. nil without
+-- further parts.
+local function parts_of(bucket, at, now)
   local parts, use = usage.of(bucket)
   if not parts then return nil end
-  local values = { bucket.running + (bucket.granted ~= '' and 1 or 0) }
+  local held_by, units, needed, used = usage.hold_of_first(bucket, next_slot(bucket, now), at)
+  local values = { bucket.running + (bucket.granted ~= '' and 1 or 0), held_by, text(units), text(needed), text(used) }
   for index, part in ipairs(parts.quotas) do
-    values[index * 2] = text(quota.used_at(part, use[index], now))
-    values[index * 2 + 1] = text(quota.room_at(part, use[index], part.each or 1, now))
+    values[index * 2 + 4] = text(quota.used_at(part, use[index], now))
+    values[index * 2 + 5] = text(quota.room_at(part, use[index], part.each or 1, now))
   end
   return values
 end
@@ -51,10 +54,11 @@ end
 local function view_of(bucket, now)
   read_line(bucket)
   local first, last, reads = admissions(bucket)
+  local at = next_departure(bucket, now)
   return {
     bucket.key, bucket.pattern, usage.limit_text(bucket), text(bucket.capacity), text(bucket.waiting),
     text(bucket.inLine + bucket.inHanded), text(retrying(bucket)), text(bucket.running),
-    text(next_departure(bucket, now)), text(bucket.frozen), text(bucket.paused), text(bucket.lastStart), text(first),
-    text(last), parts_of(bucket, now),
+    text(at), text(bucket.frozen), text(bucket.paused), text(bucket.lastStart), text(first),
+    text(last), parts_of(bucket, at, now),
   }, reads
 end
