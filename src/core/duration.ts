@@ -98,8 +98,18 @@ export function parseCount(text: string): number {
   return Number(text.replaceAll('_', ''))
 }
 
+/** Longer units, of which only a calendar knows how long they are. */
+const LONGER: ReadonlyMap<string, string> = new Map([
+  ['week', '7 days'],
+  ['month', '30 days'],
+  ['year', '365 days'],
+])
+
 function unreadable(text: string): InvalidLimitError {
+  const [, unit = ''] = /\b(week|month|year)s?$/i.exec(text) ?? []
+  const days = LONGER.get(unit.toLowerCase())
+  const hint = days === undefined ? '' : `: write ${days} for a ${unit}`
   return new InvalidLimitError(
-    `expected a duration such as 250ms, 1.5s, 15 minutes, 1m30s or PT1M30S, got: ${quote(text)}`,
+    `expected a duration such as 250ms, 1.5s, 15 minutes, 1m30s or PT1M30S, got: ${quote(text)}${hint}`,
   )
 }

@@ -2,7 +2,7 @@ import { describe, quote } from './describe.ts'
 import { formatDuration, MILLISECOND, parseDuration } from './duration.ts'
 import { InvalidLimitError } from './errors.ts'
 import type { Quota } from './quota.ts'
-import { checkQuotas, parseQuota, unitIn } from './quota-input.ts'
+import { checkQuotas, isWordForJobs, parseQuota, unitIn } from './quota-input.ts'
 import { formatRate, intervalOf, parseRate, type Rate, type RateInput } from './rate.ts'
 import { toError } from './thrown.ts'
 
@@ -29,6 +29,11 @@ const NOTHING = /^0+(?:\.0+)?\s*(?:ms|s)?$/
 export function readPace(input: RateInput): Rate {
   const unit = typeof input === 'string' ? unitIn(input) : undefined
   if (unit === undefined) return parseRate(input)
+  if (isWordForJobs(unit)) {
+    throw new InvalidLimitError(
+      `expected the rate to count jobs without a unit, such as '10/s', got: ${quote(`${input}`)}`,
+    )
+  }
   throw new InvalidLimitError(
     `expected the rate to count jobs, such as '10/s', got: ${quote(`${input}`)}: make ${unit} a quota after it, such as ` +
       `'90000 ${unit}/minute 1200 each'`,
@@ -39,7 +44,7 @@ export function readQuotas(input: unknown): readonly Quota[] {
   if (input === undefined) return NO_QUOTAS
   if (!Array.isArray(input) || input.length > MOST_QUOTAS) {
     throw new InvalidLimitError(
-      `expected quotas to be a list of at most ${MOST_QUOTAS}, got: ${describe(input)}`,
+      `expected quotas to be a list of at most ${MOST_QUOTAS}, such as ['2000/day'], got: ${describe(input)}`,
     )
   }
   if (input.length === 0) return NO_QUOTAS

@@ -8,19 +8,39 @@ type LimitParts = Exclude<LimitInput, string>
 
 const WORDS = ['tolerance', 'warm-up']
 const AT_ONCE = /^(\d[\d_]*)\s+at\s+once$/i
+/** What only a rate, a quota or another further part may be. */
+const NO_CAPACITY = /\/|\bper\b|\bevery\b|\bat\s+once$/i
+const FURTHER = /^(?:tolerance|warm-up)\b|\bat\s+once$/i
+/** A part that a comma inside a number cut off. */
+const CUT_OFF = /^(?:\d{1,3}|\d{3}\s+each)$/i
+/** A number with something other than a comma between its thousands, or shortened. */
+const SEPARATED = /^\d{1,3}(?:[ .']\d{3})+(?!\d)/
+const SHORTENED = /^(\d+(?:\.\d+)?)([km])\b/i
+const TOGETHER = /^(\d[\d_]*)\s+(?:concurrent|(?:in\s+)?parallel|simultaneous|together|at\s+a\s+time)\b/i
+const NO_WINDOW = /^\d[\d_]*\s+[a-z][\w-]*(?:\s+\d[\d_]*\s+each)?$/i
 
 /** Reads a limit that was written as text into its parts. @throws InvalidLimitError */
 export function parseLimitText(text: string): LimitParts {
   const [capacity = '', rate, ...rest] = text.split(',').map((part) => part.trim())
   if (rate === undefined) {
-    throw new InvalidLimitError(`expected '<capacity>, <rate>' such as '100, 10/s', got: ${quote(text)}`)
-  }
-  if (!/^\d[\d_]*$/.test(capacity)) {
+    const begin = /^\d[\d_]*[\s;]+\d/.test(text) ? 'put a comma after' : 'begin with'
+    const hint = NO_CAPACITY.test(text) ? `: ${begin} the capacity, how many may wait` : ''
     throw new InvalidLimitError(
-      `expected the capacity to be a whole number above 0, got: ${quote(capacity)} in ${quote(text)}`,
+      `expected '<capacity>, <rate>' such as '100, 10/s', got: ${quote(text)}${hint}`,
     )
   }
-  if (/^\d{3}$/.test(rate) && /\/|\sper\s|^every\s/i.test(rest[0] ?? '')) throw commaInside(rate, text)
+  if (!/^\d[\d_]*$/.test(capacity)) {
+    const hint = NO_CAPACITY.test(capacity) ? ': first the capacity, then the rate, then the other parts' : ''
+    throw new InvalidLimitError(
+      `expected the capacity to be a whole number above 0, got: ${quote(capacity)} in ${quote(text)}${hint}`,
+    )
+  }
+  if (isCut(rate, rest[0])) throw commaInside(rate, text)
+  if (FURTHER.test(rate)) {
+    throw new InvalidLimitError(
+      `expected a rate such as '10/s' as the second part, and ${quote(rate)} after it, got: ${quote(text)}`,
+    )
+  }
   if (/\sin\s/i.test(rate)) {
     throw new InvalidLimitError(
       "expected the second part to be a pace such as '10/s', which has no time zone, and quotas after it, " +
@@ -28,6 +48,12 @@ export function parseLimitText(text: string): LimitParts {
     )
   }
   return { capacity: Number(capacity.replaceAll('_', '')), rate, ...parseFurther(rest, text) }
+}
+
+/** Whether the rate is a part of a number: `1,000, 10/s`, `9, 1,000/s` and `1,000/s`. */
+function isCut(rate: string, next = ''): boolean {
+  const isBefore = /^\d{3}$/.test(rate) && /\/|\sper\s|^every\s/i.test(next)
+  return isBefore || (/^\d{1,3}$/.test(rate) && /^\d{3}(?!\d)/.test(next)) || /^0\d\d(?!\d)/.test(rate)
 }
 
 function commaInside(part: string, text: string): InvalidLimitError {
@@ -62,11 +88,24 @@ function parseFurther(parts: readonly string[], text: string): Partial<LimitPart
 }
 
 function unknownPart(part: string, word: string, text: string): InvalidLimitError {
-  if (/^\d{1,3}$/.test(part)) return commaInside(part, text)
-  const near = WORDS.includes(word) ? undefined : nearest(word, WORDS)
-  const hint = near === undefined ? '' : `: did you mean ${near}?`
+  if (CUT_OFF.test(part)) return commaInside(part, text)
+  const hint = hintFor(part, word)
   return new InvalidLimitError(
     "expected 'tolerance <duration>', 'warm-up <duration>', a quota such as '2000/day', or '50 at once' after the rate, " +
       `got: ${quote(part)} in ${quote(text)}${hint}`,
   )
+}
+
+function hintFor(part: string, word: string): string {
+  const [shortened, count, factor = ''] = SHORTENED.exec(part) ?? []
+  if (shortened !== undefined) {
+    return `: write ${Math.round(Number(count) * (factor.toLowerCase() === 'k' ? 1e3 : 1e6))} for ${shortened}`
+  }
+  const [separated] = SEPARATED.exec(part) ?? []
+  if (separated !== undefined) return `: write ${separated.replace(/\D/g, '')} for ${separated}`
+  const [, places] = TOGETHER.exec(part) ?? []
+  if (places !== undefined) return `: did you mean ${places} at once?`
+  if (NO_WINDOW.test(part)) return ': a quota has a window, such as /minute'
+  const near = WORDS.includes(word) ? undefined : nearest(word, WORDS)
+  return near === undefined ? '' : `: did you mean ${near}?`
 }

@@ -4,6 +4,7 @@ import { DAY, formatDuration, HOUR, MINUTE, parseDuration, SECOND } from './dura
 import { InvalidLimitError } from './errors.ts'
 import { nearest } from './options.ts'
 import { isRolling, type Quota, type RollingWindow } from './quota.ts'
+import { NOTHING_STARTS } from './rate.ts'
 
 /**
  * A quota as text, `'2000/day'`, `'90000 tokens/minute 1200 each'` or `'10000 per day in America/Los_Angeles'`; or as an object with
@@ -35,7 +36,11 @@ const TEXT = /^(\d[\d_]*)\s*([a-z][\w-]*)?\s*(?:\/|\bper\b)\s*(.+)$/i
 const WINDOW = /^(.+?)(?:\s+in\s+(\S+))?(?:\s+(\d[\d_]*)\s+each)?$/i
 /** A period with a word behind it that may be a zone. */
 const PLACE = /^(hour|day|week)\s+([a-z][\w+-]*(?:\/[\w+/-]+)?)$/i
-const MONTHS = /\bmonths?$/i
+const TOO_LONG = /\b(?:month|year)s?$/i
+/** Units that mean the jobs themselves, which need no name. */
+const JOBS = /^(?:jobs?|reqs?|requests?|calls?|messages?|msgs?|times)$/i
+/** A number that is no plain one, which would be read as one with a unit. */
+const NO_PLAIN_NUMBER = /^\d[\d_]*(?:[km]|e\d+)\b/i
 const UNIT = /^[a-z][\w-]{0,31}$/i
 /** Words of the syntax, which would make a limit ambiguous; `r` is for rates. */
 const RESERVED = [
@@ -69,6 +74,11 @@ export const UNIT_NAME =
 export function checkUnit(unit: unknown): string {
   if (isUnit(unit)) return unit
   throw new InvalidLimitError(`expected a unit to be ${UNIT_NAME}, got: ${describe(unit)}`)
+}
+
+/** Whether a unit means jobs, which quotas without a unit count. */
+export function isWordForJobs(unit: string): boolean {
+  return JOBS.test(unit)
 }
 
 /** Whether a part of a limit is meant as a quota. */
@@ -148,7 +158,28 @@ const NAMES: ReadonlyMap<number, string> = new Map([
 function parseQuotaText(text: string): Quota {
   const [, amount = '', unit, rest = ''] = TEXT.exec(text) ?? []
   const [, per = '', zone, each] = WINDOW.exec(rest) ?? []
-  if (per === '') throw new InvalidLimitError(`expected a quota such as ${EXAMPLES}, got: ${quote(text)}`)
+  if (per === '' || text.includes(',')) {
+    const hint = text.includes(',') ? '; one quota in each text, and no comma inside a number' : ''
+    throw new InvalidLimitError(`expected a quota such as ${EXAMPLES}, got: ${quote(text)}${hint}`)
+  }
+  const [number] = NO_PLAIN_NUMBER.exec(text) ?? []
+  if (number !== undefined) {
+    throw new InvalidLimitError(
+      `expected the amount of a quota to be a whole number such as 90000 or 90_000, got: ${number} in ${quote(text)}`,
+    )
+  }
+  const [, before = '', used] = /^(.+?)\s+(\d[\d_]*\s+each)$/i.exec(per) ?? []
+  if (zone !== undefined && used !== undefined) {
+    throw new InvalidLimitError(
+      `expected the zone before what a job counts, as in 'per ${before} in ${zone} ${used}', got: ${quote(text)}`,
+    )
+  }
+  const [, words] = /\sin\s+(.+)$/i.exec(per) ?? []
+  if (words !== undefined) {
+    throw new InvalidLimitError(
+      `expected the name of a time zone without spaces, such as America/Los_Angeles or UTC, got: ${quote(words)} in ${quote(text)}`,
+    )
+  }
   const [, period = '', place] = PLACE.exec(per) ?? []
   if (place !== undefined) {
     throw new InvalidLimitError(
@@ -167,7 +198,7 @@ function parseQuotaText(text: string): Quota {
 function makeQuota({ amount, per, unit, each, in: zone }: QuotaParts): Quota {
   if (!(Number.isInteger(amount) && amount >= 1 && amount <= LARGEST_AMOUNT)) {
     throw new InvalidLimitError(
-      `expected the amount of a quota to be a whole number from 1 to ${LARGEST_AMOUNT}, got: ${describe(amount)}`,
+      `expected the amount of a quota to be a whole number from 1 to ${LARGEST_AMOUNT}, got: ${describe(amount)}${amount === 0 ? NOTHING_STARTS : ''}`,
     )
   }
   if (unit !== undefined) checkUnit(unit)
@@ -177,6 +208,12 @@ function makeQuota({ amount, per, unit, each, in: zone }: QuotaParts): Quota {
     )
   }
   const window = Object.freeze(readWindow(per, zone))
+  if (unit !== undefined && each === undefined && isWordForJobs(unit)) {
+    const counted = formatQuota({ amount, unit: undefined, each, window })
+    throw new InvalidLimitError(
+      `expected a quota of jobs to have no unit, such as ${quote(counted)}, got: ${quote(formatQuota({ amount, unit, each, window }))}`,
+    )
+  }
   if (unit !== undefined && each === undefined) {
     const example = formatQuota({ amount, unit, each: Math.min(100, amount), window })
     throw new InvalidLimitError(
@@ -202,7 +239,7 @@ function readWindow(per: unknown, zone: unknown): RollingWindow | CalendarWindow
     )
   }
   if (zone !== undefined) return readCalendar(per, zone)
-  if (MONTHS.test(per)) {
+  if (TOO_LONG.test(per)) {
     throw new InvalidLimitError(
       `expected the window of a quota to be from 1 second to 31 days, such as '31 days', got: ${quote(per)}`,
     )
@@ -223,9 +260,8 @@ function readCalendar(per: string, zone: unknown): CalendarWindow {
   }
   const known = typeof zone === 'string' ? zoneNamed(zone) : undefined
   if (known !== undefined) return { period, zone: known }
-  throw new InvalidLimitError(
-    `expected a time zone such as America/Los_Angeles or UTC, got: ${describe(zone)}`,
-  )
+  const got = typeof zone === 'string' ? quote(zone) : describe(zone)
+  throw new InvalidLimitError(`expected a time zone such as America/Los_Angeles or UTC, got: ${got}`)
 }
 
 function isPeriod(text: string): text is Period {

@@ -19,6 +19,8 @@ const PER = /^(\d[\d_]*(?:\.\d+)?|\.\d+)\s*(?:r(?=\s*\/))?\s*(?:\/|\bper\b)\s*(.
 const EVERY = /^every\s+(.+)$/i
 export const LARGEST_COUNT = 1e9
 export const SMALLEST_COUNT = 1e-6
+/** A hint for a limit that would let nothing start. */
+export const NOTHING_STARTS = '; to let nothing start, pause the key'
 const LONGEST_INTERVAL = 366 * DAY
 
 /** Microseconds between two departures of cost 1; a double, never rounded. */
@@ -83,7 +85,7 @@ function parseRateText(text: string): Rate {
 function makeRate(count: number, period: number, written: string): Rate {
   if (!(count >= SMALLEST_COUNT && count <= LARGEST_COUNT)) {
     throw new InvalidLimitError(
-      `expected the count of a rate to be above 0 and at most ${LARGEST_COUNT}, got: ${written}`,
+      `expected the count of a rate to be above 0 and at most ${LARGEST_COUNT}, got: ${written}${count === 0 ? NOTHING_STARTS : ''}`,
     )
   }
   if (period / count > LONGEST_INTERVAL) {

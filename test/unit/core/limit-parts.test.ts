@@ -110,8 +110,14 @@ test.each<[unknown, string]>([
     'expected the rate to count jobs, such as \'10/s\', got: "90000 tokens/s": make tokens a quota',
   ],
   ['9, 5000/s', 'what counts in thousands a second, such as tokens, is a quota'],
-  [{ capacity: 9, rate: '1/s', quotas: 5 }, 'expected quotas to be a list of at most 8, got: 5'],
-  [{ capacity: 9, rate: '1/s', quotas: Array(9).fill('5/day') }, 'a list of at most 8, got: an array of 9'],
+  [
+    { capacity: 9, rate: '1/s', quotas: 5 },
+    "expected quotas to be a list of at most 8, such as ['2000/day'], got: 5",
+  ],
+  [
+    { capacity: 9, rate: '1/s', quotas: Array(9).fill('5/day') },
+    "of at most 8, such as ['2000/day'], got: an array of 9",
+  ],
   [{ capacity: 9, rate: '1/s', quotas: [null] }, "expected a quota such as { amount: 2000, per: 'day' }"],
   [{ capacity: 9, rate: '1/s', quotas: ['often'] }, "expected a quota such as '2000/day'"],
   [
