@@ -75,13 +75,23 @@ export function explainUnknown(
   known: readonly string[],
 ): { readonly message: string; readonly meant: string | undefined } {
   const where = path.length === 0 ? '' : ` in ${formatPath(path)}`
-  const special = BY_OTHER_NAMES.find(({ names, within }) => within === path[0] && names.includes(key))
+  const special =
+    path.length === 0 && PATTERN.test(key)
+      ? LIMITS_BY_PATTERN
+      : BY_OTHER_NAMES.find(({ names, within }) => within === path[0] && names.includes(key))
   const meant = special?.meant ?? nearest(key, known)
   const hint =
     special?.hint ?? (meant === undefined ? `known are ${known.join(', ')}` : `did you mean ${meant}?`)
   // With a misplaced quote, the name contains everything up to the next one.
   const name = meant !== undefined || /^[a-z_-]{1,40}$/i.test(key) ? ` ${quote(key)}` : ''
   return { message: `unknown setting${name}${where}: ${hint}`, meant }
+}
+
+/** A pattern of a limit, which is no name of a setting. The message does not show it: it may be more than a name. */
+const PATTERN = /[*/]/
+const LIMITS_BY_PATTERN = {
+  meant: undefined,
+  hint: "limits stand under limits, by pattern: limits: { '*': '100, 10/s' }",
 }
 
 /** Names from other products. */

@@ -77,5 +77,8 @@ function noSettings(contents: Node | null): Fault {
     contents === null || isNothing(contents)
       ? [0, 'an empty file']
       : [offset, isSeq(contents) ? 'a list' : 'a single value']
-  return { offset: at, message: `expected settings by name, such as listen: 127.0.0.1:7077, got: ${came}` }
+  return {
+    offset: at,
+    message: `expected settings by name, such as limits: { '*': '100, 10/s' }, got: ${came}`,
+  }
 }

@@ -82,7 +82,18 @@ export function limitsCommand(): Command {
       .argument('<pattern>')
       .action(reset),
   )
+  limits.addCommand(
+    new Command('preview').argument('[words...]').allowUnknownOption().action(refusePreview),
+    { hidden: true },
+  )
   return limits
+}
+
+/** The library has a call of this name. */
+function refusePreview(): never {
+  throw new InvalidOptionsError(
+    'expected list, set, unset or reset, got: preview; set, unset and reset with --dry-run show what they would do, and change nothing',
+  )
 }
 
 function verb(name: string, summary: string): Command {

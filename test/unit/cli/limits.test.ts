@@ -154,3 +154,14 @@ describe('limits refuses', () => {
     expect(stderr).not.toMatch(/secret|se cret| {4}at /)
   })
 })
+
+it.each([[], ['a', '9, 1/s'], ['a', '--url', 'http://127.0.0.1:1']])(
+  'limits preview says what shows a preview: %j',
+  async (...args) => {
+    const { code, stdout, stderr } = await run('limits', 'preview', ...args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain('set, unset and reset with --dry-run show what they would do')
+    expect((await run('limits', '--help')).stdout).not.toContain('preview')
+    expect((await run('completion', 'bash')).stdout).not.toContain('limits preview')
+  },
+)

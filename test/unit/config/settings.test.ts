@@ -81,6 +81,14 @@ describe('a value of the wrong kind', () => {
 describe('an unknown setting', () => {
   it.each([
     ['limit: {}', '1:1: unknown setting "limit": did you mean limits?'],
+    [
+      "'*': 100, 10/s",
+      "1:1: unknown setting: limits stand under limits, by pattern: limits: { '*': '100, 10/s' }",
+    ],
+    [
+      'stripe/*: 100, 10/s, 500/minute',
+      "1:1: unknown setting: limits stand under limits, by pattern: limits: { '*': '100, 10/s' }",
+    ],
     ['Listen: a:1', '1:1: unknown setting "Listen": did you mean listen?'],
     [
       'port: 7077',

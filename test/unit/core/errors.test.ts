@@ -150,6 +150,8 @@ test('a turn that can never come says so instead of a time', () => {
   const ofTokens = new errors.TurnRefusedError({ ...never, quota: '90000 tokens/minute' })
   expect(ofTokens.message).toBe(`${whole} quota of 90000 tokens/minute, it never fits`)
   expect(ofTokens.quota).toBe('90000 tokens/minute')
+  const full = new errors.TurnRefusedError({ ...REFUSAL, local: true })
+  expect(full.message).toContain('(full): 3 of 3 cost units of a local limit are taken, retry after')
   const local = new errors.TurnRefusedError({ ...never, local: true })
   expect(local.message).toBe(`${whole} capacity of 3 cost units of a local limit, it never fits`)
 })

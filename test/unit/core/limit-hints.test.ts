@@ -82,6 +82,10 @@ test.each([
   [{ capacity: 9, rate: '1/s', quotas: ['2000/day, 5 at once'] }, 'one quota in each text'],
   [{ capacity: 9, rate: '1/s', quotas: '2000/day' }, "a list of at most 8, such as ['2000/day']"],
   [{ capacity: 9, rate: '1/s', quotas: [{ amount: 9, per: 'day', in: 7 }] }, /or UTC, got: 7$/],
+  [
+    { capacity: 9, rate: '1/s', quotas: [{ amount: '10', per: 'day' }] },
+    /a whole number from 1 to 1000000000000, got: "10" \(string\)$/,
+  ],
 ])('%j is explained', (limit, hint) => {
   expect(messageOf(limit)).toMatch(hint)
 })
