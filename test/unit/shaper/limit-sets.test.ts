@@ -131,7 +131,6 @@ describe('costs', () => {
   it.each([
     [{ tokens: 0 }, 'costs.tokens to be a whole number from 1 to 1000000000, got: 0'],
     [{ tokens: '5' }, 'costs.tokens to be a whole number from 1 to 1000000000, got: "5" (string)'],
-    [{ tokens: 1.5 }, 'costs.tokens to be a whole number from 1 to 1000000000, got: 1.5'],
     [{ tokens: 1e9 + 1 }, 'costs.tokens to be a whole number from 1 to 1000000000, got: 1000000001'],
     [{ 'to kens': 1 }, 'each name in costs to be a name of 1 to 32 letters'],
     [JSON.parse('{"__proto__": 1}'), 'each name in costs to be'],
@@ -140,7 +139,6 @@ describe('costs', () => {
       Object.fromEntries('abcdefghi'.split('').map((unit) => [unit, 1])),
       'costs to be an object with at most 8 units',
     ],
-    [3, 'costs to be an object such as { tokens: 1200 }, got: 3'],
     ['tokens=5', 'costs to be an object such as { tokens: 1200 }, got: "tokens=5" (string)'],
   ])('are refused: %j', async (costs, message) => {
     const stage = new Stage(LLM)
