@@ -56,7 +56,9 @@ export function nearest(word: string, known: readonly string[]): string | undefi
 
 function explain(issue: z.core.$ZodIssue, input: unknown, schema: z.core.$ZodType): string {
   if (issue.code === 'invalid_union') return explain(nearestIssue(issue), input, schema)
-  const field = issue.path.join('.')
+  // A symbol does not join.
+  const steps = issue.path.map(String)
+  const field = steps.join('.')
   if (issue.code === 'unrecognized_keys') {
     const key = issue.keys[0]!
     const known = fieldsAt(schema, issue.path)
@@ -67,7 +69,7 @@ function explain(issue: z.core.$ZodIssue, input: unknown, schema: z.core.$ZodTyp
     return `unknown option ${quote(key)}${where}: ${hint}`
   }
   if (issue.code === 'invalid_key') {
-    const within = issue.path.slice(0, -1).join('.')
+    const within = steps.slice(0, -1).join('.')
     return `expected each name in ${within} to be ${expectationOf(issue.issues[0]!)}, got: ${describe(issue.path.at(-1))}`
   }
   const came = issue.path.reduce<unknown>(

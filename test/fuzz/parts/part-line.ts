@@ -164,6 +164,11 @@ export class PartLine {
     return judgement
   }
 
+  /** Whether a start still counts in a quota. */
+  counts(start: Started): boolean {
+    return this.spec.quotas.some((quota) => usedAt(quota, [start], this.now) > 0)
+  }
+
   /** What was settled counts instead of the estimate. */
   settle({ start }: Pick<Running, 'start'>, amounts: Readonly<Record<string, number>>): void {
     const index = this.starts.indexOf(start)

@@ -89,6 +89,17 @@ test('a name that a record may not have is quoted', () => {
   )
 })
 
+test('a symbol is named, as a name that a record may not have and on the way to what is wrong', () => {
+  const named = z.strictObject({ costs: recordOf(z.string(), z.number()) })
+  expect(() => parseOptions(named, { costs: { [Symbol('a')]: 1 } }, 'call')).toThrow(
+    /^call: expected the names in costs to be .*, got: a symbol$/,
+  )
+  const record = z.strictObject({ costs: z.record(z.symbol(), z.number()) })
+  expect(() => parseOptions(record, { costs: { [Symbol('a')]: '1' } }, 'call')).toThrow(
+    'call: expected costs.Symbol(a) to be number, got: "1"',
+  )
+})
+
 test('a record refuses the name that zod skips, beside others and alone, and reads all else as zod does', () => {
   const named = z.strictObject({ costs: recordOf(z.string(), z.number(), 'a record of numbers').optional() })
   for (const text of ['{"__proto__": 1}', '{"a": 1, "__proto__": {"b": 2}}']) {

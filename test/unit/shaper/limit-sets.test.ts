@@ -133,6 +133,7 @@ describe('costs', () => {
     [{ tokens: '5' }, 'costs.tokens to be a whole number from 1 to 1000000000, got: "5" (string)'],
     [{ tokens: 1e9 + 1 }, 'costs.tokens to be a whole number from 1 to 1000000000, got: 1000000001'],
     [{ 'to kens': 1 }, 'each name in costs to be a name of 1 to 32 letters'],
+    [{ [Symbol('tokens')]: 1 }, 'each name in costs to be'],
     [JSON.parse('{"__proto__": 1}'), 'each name in costs to be'],
     [JSON.parse('{"tokens": 1, "__proto__": 1}'), 'each name in costs to be'],
     [
