@@ -13,6 +13,13 @@ const LEASE = 30 * SECOND
 /** When what was admitted at 0 is due. */
 const DUE = 100
 
+/** As many parts as a limit may have. */
+const PARTS = {
+  '*':
+    '1000000, 1/s, 900/minute, 9000/hour, 90000/day, 500000 per week in Europe/Berlin, 9000 tokens/minute 20 each, ' +
+    '90000 tokens/hour 20 each, 900000 tokens per day in UTC 20 each, 1000 images/minute 1 each, 1000 at once',
+}
+
 /** A call that does as much as one call may do. */
 export interface LargestCall {
   readonly verb: string
@@ -48,8 +55,8 @@ async function handDeep(stage: RedisStage): Promise<HandedJob[]> {
   return handed.filter(({ id }) => Number(id.slice(1)) < 50)
 }
 
-/** The first jobs of all buckets; they have started. */
-async function startAll(stage: RedisStage, lease = LEASE, rounds = 3): Promise<HandedJob[]> {
+/** The first jobs of all buckets; they have a slot, which is charged to all parts. */
+async function grantAll(stage: RedisStage, lease = LEASE, rounds = 3): Promise<HandedJob[]> {
   await admit(stage, rounds)
   const handed = await handAll(stage, 1, lease)
   const named = { worker: 'w1', lead: 0, lease }
@@ -60,6 +67,15 @@ async function startAll(stage: RedisStage, lease = LEASE, rounds = 3): Promise<H
       some.map((job) => ({ ...job, ...named })),
       at(DUE),
     )
+  }
+  return handed
+}
+
+/** The first jobs of all buckets; they have started. */
+async function startAll(stage: RedisStage, lease = LEASE, rounds = 3): Promise<HandedJob[]> {
+  const handed = await grantAll(stage, lease, rounds)
+  for (let from = 0; from < handed.length; from += 50) {
+    const some = handed.slice(from, from + 50)
     await stage.backend.verbs.start(
       0,
       some.map((job) => ({ ...job, startedAt: at(DUE) })),
@@ -180,6 +196,64 @@ export const LARGEST_CALLS: Readonly<Record<string, LargestCall>> = {
           started.map((job) => ({ ...job, outcome })),
           at(DUE),
         )
+    },
+  },
+  'note ends under all parts': {
+    verb: 'finish',
+    limits: PARTS,
+    prepare: async (stage) => {
+      const started = (await startAll(stage)).slice(0, 50)
+      const outcome = { kind: 'retry', error: 'no', delay: 1 } as const
+      return () =>
+        stage.backend.verbs.finish(
+          0,
+          started.map((job) => ({ ...job, outcome })),
+          at(DUE),
+        )
+    },
+  },
+  'give back all behind the jobs that come back under all parts': {
+    verb: 'finish',
+    limits: PARTS,
+    prepare: async (stage) => {
+      const reports = (await handDeep(stage)).map((job) => ({ ...job, outcome: BACK }))
+      return () => stage.backend.verbs.finish(0, reports, at(DUE))
+    },
+  },
+  'take jobs back from workers that died under all parts': {
+    verb: 'recover',
+    limits: PARTS,
+    prepare: async (stage) => {
+      await startAll(stage, SECOND)
+      await stage.backend.verbs.renew(0, [], 0, at(DUE + 1.5))
+      return () => stage.recover(DUE + 2.5)
+    },
+  },
+  'give slots back under all parts': {
+    verb: 'finish',
+    limits: PARTS,
+    prepare: async (stage) => {
+      const reports = (await grantAll(stage)).slice(0, 50).map((job) => ({ ...job, outcome: BACK }))
+      return () => stage.backend.verbs.finish(0, reports, at(DUE))
+    },
+  },
+  'take slots back from workers that died under all parts': {
+    verb: 'recover',
+    limits: PARTS,
+    prepare: async (stage) => {
+      await grantAll(stage, SECOND)
+      await stage.backend.verbs.renew(0, [], 0, at(DUE + 1.5))
+      return () => stage.recover(DUE + 2.5)
+    },
+  },
+  'take back all that was handed over under all parts': {
+    verb: 'recover',
+    limits: PARTS,
+    prepare: async (stage) => {
+      await admit(stage, 16)
+      await handAll(stage, 16, SECOND)
+      await stage.backend.verbs.renew(0, [], 0, at(DUE + 1.5))
+      return () => stage.recover(DUE + 2.5)
     },
   },
   'renew leases': {

@@ -151,7 +151,10 @@ const odd = fc.oneof(oddText, fc.constantFrom<unknown>(null, 0, [], {}))
 export const fault: fc.Arbitrary<Fault> = fc.oneof(
   at(['capacity'], wrongNumber),
   at(['rate'], wrongText),
-  at(['rate', 'count'], wrongNumber),
+  at(
+    ['rate', 'count'],
+    wrongNumber.filter((number) => number !== 1.5),
+  ),
   at(['concurrency'], wrongNumber),
   at(['quotas', 0, 'amount'], wrongNumber),
   at(['quotas', 0, 'per'], wrongText),
