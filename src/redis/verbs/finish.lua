@@ -6,7 +6,8 @@
 -- ARGV     now | '', how many ended jobs to keep, number of reports, then for each: id, epoch, started at | '', outcome (completed |
 --          failed | retry | freeze | back), its text (result as JSON | error | worker) | '', has text ('1' | '0'), delay | ''
 -- Answers  { now, '0' | '1' | ready at | - ended at, ... }: '0' where the job is not the caller's any more, and when it ended where the
---          same report came before; of a turn, behind a space, what it was charged in named units, if its limit has some; up to the first whose bucket is incomplete, or until MOST_SENT_BACK jobs were sent back
+--          same report came before; of a turn, behind a space, what it was charged in named units, if its limit has some; up to the
+--          first whose bucket is incomplete, or until MOST_SENT_BACK jobs were sent back
 
 local now = read_now(ARGV[1])
 local keep, reports = read_keep(2), count(3, 7)
