@@ -170,7 +170,8 @@ export class JobStart<Data, Result> {
   async #settleAs(amounts: Costs, how: Pick<SettleRequest, 'startedAt' | 'ended'>): Promise<boolean> {
     const { id, key, fence } = this.job
     const { settle, emitter, clock } = this.#ports
-    const at = this.#startsAt + clock.now() - this.#window.lookedAt
+    // By the error of the clock the start counts as later than it was looked at: no settling is before its start.
+    const at = Math.max(this.#departedAt, this.#startsAt + clock.now() - this.#window.lookedAt)
     const isFirst = await settle({ id, key, fence, amounts, ...how })
     if (isFirst) emitSettled(emitter, this.job, amounts, at)
     return isFirst
