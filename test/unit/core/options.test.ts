@@ -92,11 +92,11 @@ test('a name that a record may not have is quoted', () => {
 test('a symbol is named, as a name that a record may not have and on the way to what is wrong', () => {
   const named = z.strictObject({ costs: recordOf(z.string(), z.number()) })
   expect(() => parseOptions(named, { costs: { [Symbol('a')]: 1 } }, 'call')).toThrow(
-    /^call: expected the names in costs to be .*, got: a symbol$/,
+    /^call: expected each name in costs to be .*, got: a symbol$/,
   )
   const record = z.strictObject({ costs: z.record(z.symbol(), z.number()) })
   expect(() => parseOptions(record, { costs: { [Symbol('a')]: '1' } }, 'call')).toThrow(
-    'call: expected costs.Symbol(a) to be number, got: "1"',
+    'call: expected costs.Symbol(a) to be a number, got: "1" (string)',
   )
 })
 
