@@ -72,6 +72,7 @@ export type Admission = Accepted | Rejected
 
 export interface Accepted {
   readonly accepted: true
+  /** Empty in a forecast, which admits nothing. */
   readonly id: string
   readonly key: string
   /** Position in the line; 1 departs next. */
@@ -91,6 +92,11 @@ export interface Accepted {
    * and earlier, where a quota of a unit counts starts that may still be settled for less.
    */
   readonly isEstimate?: true
+  /**
+   * Only in a forecast, and only under a limit with more than a pace: what would let the job go last, as in an explanation. Absent where it
+   * would go now.
+   */
+  readonly heldBy?: Hold
   /** The id was used before: this is the result of that time, and nothing was admitted now. */
   readonly replayed?: true
   /**

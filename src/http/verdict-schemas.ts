@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi'
 import type { Accepted } from '../core/job.ts'
 import { REJECT_REASONS } from '../core/verdict.ts'
+import { holdSchema } from './view-schemas.ts'
 
 const isEstimate = z.literal(true).optional().openapi({
   description:
@@ -101,7 +102,7 @@ export const verdictsSchema = z
 /** The verdict that an enqueue would get. A refusal is no problem here, since no job was refused. */
 export const forecastSchema = z
   .union([
-    z.strictObject({ accepted: z.literal(true), ...acceptedFields }),
+    z.strictObject({ accepted: z.literal(true), ...acceptedFields, heldBy: holdSchema.optional() }),
     z.strictObject({
       accepted: z.literal(false),
       reason: z.enum(REJECT_REASONS),

@@ -36,7 +36,7 @@ export const jobSchema = z
   })
   .openapi('Job') satisfies z.ZodType<Omit<JobView, 'data'>>
 
-const hold = z.strictObject({
+export const holdSchema = z.strictObject({
   reason: z.enum(HOLD_REASONS),
   until: time.optional(),
   detail: z.string(),
@@ -76,7 +76,7 @@ export const bucketSchema = z
       .strictObject({ taken: z.number(), of: z.number() })
       .optional()
       .openapi({ description: 'How many may run at once, and do; only where the limit says so.' }),
-    heldBy: hold.optional().openapi({
+    heldBy: holdSchema.optional().openapi({
       description: 'What holds the first job of its line; only where the limit has more than a pace.',
     }),
     lastUsedAt: time.optional(),
@@ -144,7 +144,7 @@ export const explanationSchema = z
       .literal(true)
       .optional()
       .openapi({ description: 'It may depart later or earlier than `departsAt`.' }),
-    holds: z.array(hold).openapi({ description: 'What the job waits for, the longest wait first.' }),
+    holds: z.array(holdSchema).openapi({ description: 'What the job waits for, the longest wait first.' }),
     ahead: z
       .strictObject({
         jobs: z.number(),

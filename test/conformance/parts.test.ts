@@ -120,6 +120,36 @@ describe.each(DRIVERS)('%s: under a limit of several parts', (_, open) => {
     expect(await heldBy(91)).toBeUndefined()
   })
 
+  test('a forecast says what would hold the job, in the words of its explanation', async () => {
+    const driver = await openFor(open, '9, 10/s, 3/minute, 2 at once, tolerance 0')
+    const heldBy = async (seconds: number) => {
+      const forecast = await driver.forecast('a', 1, at(seconds))
+      return forecast.accepted && forecast.heldBy
+    }
+    expect(await heldBy(0)).toBeUndefined()
+    await driver.lineUp('ab', at(0))
+    expect(await heldBy(0)).toMatchObject({
+      reason: 'line',
+      until: msAt(0.2),
+      detail: '2 jobs depart before it',
+    })
+    await driver.lineUp('c', at(0))
+    const held = await heldBy(0)
+    await driver.lineUp('d', at(0))
+    expect(held).toEqual((await explained(driver, 'd', 0)).holds.find(({ reason }) => reason === 'quota'))
+    await driver.freeze('a', at(900), at(0))
+    await driver.cancel('d', at(0))
+    await driver.cancel('c', at(0))
+    expect(await heldBy(0)).toEqual({ reason: 'frozen', until: msAt(900), detail: 'the bucket is frozen' })
+    await driver.unfreeze('a', at(0))
+    for (const seconds of [0, 0.1]) await driver.startNext(at(seconds))
+    expect(await heldBy(0.15)).toMatchObject({ reason: 'place' })
+    await driver.finish('a', COMPLETED, at(0.15))
+    expect(await heldBy(0.15)).toMatchObject({ reason: 'slot', until: msAt(0.2) })
+    await driver.pause('a', at(0.15))
+    expect(await heldBy(0.15)).toMatchObject({ reason: 'paused' })
+  })
+
   test('a quota counts in its own unit', async () => {
     const driver = await openFor(open, '9, 10/s, 9/minute, 1000 tokens/minute 300 each, tolerance 0')
     await driver.admit(request('a', { costs: { tokens: 900 } }), at(0))

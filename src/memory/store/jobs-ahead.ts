@@ -64,7 +64,7 @@ export function aheadOf(job: JobRecord, now: number): JobsAhead {
     ids: passage.ids,
     needsHandler: job.isTurn !== true || passage.needsHandler,
     ...(isFollowed
-      ? departureByParts(job, passed, passage.cost, now)
+      ? departureByParts(bucket, job, passed, passage.cost, now)
       : { departsAt: passage.departureOf(job) }),
   }
 }

@@ -4,6 +4,7 @@ import { HeapUse } from '../../core/heap-use.ts'
 import type { Admission } from '../../core/job.ts'
 import { twinName } from '../../core/job-name.ts'
 import type { ChangedRules, LayeredBook } from '../../core/layered-book.ts'
+import { hasParts } from '../../core/limit.ts'
 import { nameOfQuota } from '../../core/quota-input.ts'
 import type { RuleChange } from '../../core/rule-layers.ts'
 import type { Costs } from '../../core/usage.ts'
@@ -19,6 +20,7 @@ import type { JobRecord } from './job-record.ts'
 import { JobTransitions, type Outcome } from './job-transitions.ts'
 import { LiveBuckets } from './live-buckets.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
+import { heldByOf } from './parts-ahead.ts'
 import { Starts } from './starts.ts'
 import { StoreViews } from './store-views.ts'
 import { WatchedBuckets } from './watched-buckets.ts'
@@ -116,7 +118,9 @@ export class MemoryStore {
     const position = bucket.ahead(retriesAhead) + 1
     const waiting = bucket.waiting + cost
     const { capacity } = bucket.limit
-    return accepted('', key, { position, departsAt, waiting, capacity, isEstimate }, now)
+    const answer = accepted('', key, { position, departsAt, waiting, capacity, isEstimate }, now)
+    const heldBy = hasParts(bucket.limit) && heldByOf(bucket, { cost, costs }, position - 1, departsAt, now)
+    return heldBy ? { ...answer, heldBy } : answer
   }
 
   /** Counts a verdict that was returned to a caller. */

@@ -1,7 +1,10 @@
 import { mayBeSettled, projectionOf } from '../../core/bucket.ts'
+import type { Hold } from '../../core/hold.ts'
+import type { CountedJob } from '../../core/usage.ts'
 import { Walk } from '../../core/walk.ts'
-import type { LineHold, PartsFacts } from '../../line/job-facts.ts'
-import type { JobRecord } from './job-record.ts'
+import { type LineHold, MOST_READ, type PartsFacts } from '../../line/job-facts.ts'
+import { holdOf } from '../../line/parts-view.ts'
+import type { MemoryBucket } from './memory-bucket.ts'
 
 /**
  * When a job departs under a limit with more than a pace, and what of it holds the job.
@@ -10,16 +13,16 @@ import type { JobRecord } from './job-record.ts'
  * @param ahead cost units of all jobs ahead of it
  */
 export function departureByParts(
-  job: JobRecord,
-  passed: readonly JobRecord[],
+  bucket: MemoryBucket,
+  job: CountedJob,
+  passed: readonly CountedJob[],
   ahead: number,
   now: number,
 ): { readonly departsAt: number; readonly parts: PartsFacts } {
-  const { bucket } = job
   const { limit, usage = [] } = bucket
   const walk = new Walk(limit, projectionOf(bucket, now), usage, { isOpen: mayBeSettled(bucket, now) })
   let quota: LineHold | undefined
-  const lookAt = (other: JobRecord) => {
+  const lookAt = (other: CountedJob) => {
     const hold = walk.holdOf(other)
     if (hold !== undefined) quota = { ...hold, isOwn: other === job }
   }
@@ -37,4 +40,22 @@ export function departureByParts(
     departsAt: at,
     parts: { mayBeLater, mayBeEarlier, quota, isFull: bucket.placesTaken >= limit.concurrency },
   }
+}
+
+/** What would let a new job go last that departs at `departsAt` behind `ahead` others. */
+export function heldByOf(
+  bucket: MemoryBucket,
+  job: CountedJob,
+  ahead: number,
+  departsAt: number,
+  now: number,
+): Hold | undefined {
+  const { limit, waiting, paused, frozenUntil } = bucket
+  const passed: CountedJob[] = []
+  for (const other of bucket.inOrder(now)) {
+    if (passed.length === MOST_READ) break
+    passed.push(other)
+  }
+  const { quota, isFull } = departureByParts(bucket, job, passed, waiting, now).parts
+  return holdOf({ ahead, departsAt, quota, paused, frozenUntil, isFull }, limit, now)
 }

@@ -1,11 +1,13 @@
 #!lua flags=no-writes
 -- The verdict that `admit` would give now.
--- uses: shard forward job warmth quota calendar usage stored charge bucket pace blocks line waiting order along passage verdict lateness follow
+-- uses: shard forward job warmth quota calendar usage stored charge bucket pace blocks line waiting order along passage verdict lateness follow counted held
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', version of the caller's rule book, key, cost, pattern, capacity, interval, tolerance, warm-up, cold interval, limit,
 --          settings with the named costs | ''
--- Answers  { 'old-book', version } | { 'ok', now, 'yes', position, departsAt, waiting, capacity }
+-- Answers  { 'old-book', version } | { 'ok', now, 'yes', position, departsAt, waiting, capacity, held }, where held, under a limit with further
+--            parts, is { end of the freeze, paused, whether no place is free, of the last quota that holds it or a job before it: place from 0
+--            on, when it has room, units that come free then, units that the start needs, units that count at its slot, whether it holds the job itself }
 --          | { 'ok', now, 'no', reason, retryAt, waiting, capacity }: 'yes~' and 'no~' where the time is an estimate
 --          | { 'ok', now, 'above', number of the quota that the job alone exceeds, waiting, capacity }
 
@@ -28,5 +30,16 @@ local departs_at, position, retry_at, is_estimate, exceeded = judge(bucket, cost
 local at, waiting, capacity = text(now), bucket.waiting, text(bucket.capacity)
 local mark = is_estimate and '~' or ''
 if exceeded then return { 'ok', at, 'above', exceeded, text(waiting), capacity } end
-if departs_at then return { 'ok', at, 'yes' .. mark, text(position), text(departs_at), text(waiting + cost), capacity } end
+if departs_at then
+  local held = nil
+  if usage.of(bucket) then
+    local order = in_order(bucket, now, MOST_READ)
+    local unread = bucket.waiting - bucket.grantedCost
+    for _, entry in ipairs(order) do unread = unread - entry.cost end
+    local _, _, _, hold = usage.held(bucket, { cost = cost, settings = ARGV[12] }, nil, order, #order, unread, now)
+    held = { text(bucket.frozen), text(bucket.paused), usage.is_full(bucket, bucket.running + bucket.inHanded) and '1' or '0' }
+    for index, value in ipairs(hold or {}) do held[index + 3] = text(value) end
+  end
+  return { 'ok', at, 'yes' .. mark, text(position), text(departs_at), text(waiting + cost), capacity, held }
+end
 return { 'ok', at, 'no' .. mark, position, text(retry_at), text(waiting), capacity }

@@ -3,15 +3,32 @@ import { NoLimitError } from '../../core/errors.ts'
 import type { Admission } from '../../core/job.ts'
 import type { Costs } from '../../core/usage.ts'
 import { REJECT_REASONS } from '../../core/verdict.ts'
+import { holdOf } from '../../line/parts-view.ts'
 import { agreed } from '../rules/agreed.ts'
 import { quotaText, ruleValues } from '../rules/book.ts'
 import type { RedisRules } from '../rules/redis-rules.ts'
-import { list, number, oneOf, word } from '../scripts/reply.ts'
+import { flag, list, number, oneOf, optional, row, word } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
 import { costsText } from './settings-text.ts'
 
-const accepts = { position: number, departsAt: number, waiting: number, capacity: number }
+/** The last quota that holds a job or one before it, as `usage.held` of scripts/lib/held.lua has it. */
+export const lineHold = row({
+  index: number,
+  until: number,
+  units: number,
+  needed: number,
+  used: number,
+  isOwn: flag,
+})
+const heldRow = row({
+  frozenUntil: number,
+  paused: flag,
+  isFull: flag,
+  quota: optional(lineHold),
+})
+const place = { position: number, departsAt: number, waiting: number, capacity: number }
+const accepts = { ...place, held: optional(list(heldRow)) }
 const refuses = { reason: word(...REJECT_REASONS), retryAt: number, waiting: number, capacity: number }
 const reply = list(
   oneOf({
@@ -54,6 +71,10 @@ export function forecastVerb(store: Store, rules: RedisRules) {
       )
     const estimate = (kind === 'yes~' || kind === 'no~') && { isEstimate: true as const }
     if ('reason' in verdict) return rejected(key, verdict.reason, { ...verdict, ...estimate }, at)
-    return accepted('', key, { ...verdict, ...estimate }, at)
+    const { position, departsAt, held } = verdict
+    const answer = accepted('', key, { ...verdict, ...estimate }, at)
+    const limit = rules.book.find(key)?.limit
+    const heldBy = held && limit && holdOf({ ahead: position - 1, departsAt, ...held }, limit, at)
+    return heldBy ? { ...answer, heldBy } : answer
   }
 }

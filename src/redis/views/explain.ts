@@ -5,6 +5,7 @@ import { LATE, STORED_STATES } from '../scripts/prelude.ts'
 import { type Answer, flag, list, number, optional, rest, row, text, word } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
+import { lineHold } from '../verbs/forecast.ts'
 
 /** Times are microseconds; -1 for one that has not come. */
 const jobRow = row({
@@ -43,9 +44,7 @@ const partsRow = row({
   mayBeLater: flag,
   mayBeEarlier: flag,
   isFull: flag,
-  quota: optional(
-    row({ index: number, until: number, units: number, needed: number, used: number, isOwn: flag }),
-  ),
+  quota: optional(lineHold),
 })
 
 const explainScript = defineScript(
