@@ -7,6 +7,9 @@ export interface Ran {
   readonly stderr: string
 }
 
+/** On a busy machine a command may take long enough to say how far it is. */
+const PROGRESS = /^.* \(\d+ s\)\n/gm
+
 /** Runs the whole program in this process and catches what it writes. */
 export function run(...args: readonly string[]): Promise<Ran> {
   return catchOutput(() => runProgram(args))
@@ -24,7 +27,8 @@ export async function catchOutput(work: () => Promise<number>): Promise<Ran> {
   vi.spyOn(process, 'exit').mockImplementation(() => undefined as never)
   try {
     const returned = await work()
-    return { code: returned || Number(process.exitCode ?? 0), ...written }
+    const { stdout, stderr } = written
+    return { code: returned || Number(process.exitCode ?? 0), stdout, stderr: stderr.replace(PROGRESS, '') }
   } finally {
     process.exitCode = undefined
     vi.restoreAllMocks()

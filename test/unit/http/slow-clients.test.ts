@@ -124,7 +124,7 @@ describe('a client that is too slow', () => {
 
   test('to read a stream in which little happens is cut off when nothing goes over it', async () => {
     const api = new Api(undefined, { snapshotMs: 600_000, keepAliveMs: 600_000 })
-    const client = await RawClient.to(await serve(api, { idleTimeoutMs: 50 }))
+    const client = await RawClient.to(await serve(api, { idleTimeoutMs: 1_000 }))
     client.send('GET /v1/events HTTP/1.1', 'Host: localhost', '', '')
     expect(await client.closed()).toContain('retry: 3000')
   })
