@@ -4,37 +4,11 @@ import { parseRule } from '../../src/core/rule-book.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { at } from '../support/backend-driver.ts'
 import { uniquePrefix } from '../support/redis-server.ts'
+import { failOver, nextStart, notice } from './losses.ts'
 import { RedisStage } from './redis-stage.ts'
 
 /** Seconds after a loss in which a slot may be used that was granted just before, and is lost: it is ahead, and its worker late. */
 const LOST_SLOT = 0.5
-
-/** Another server has what the former one had at that time. */
-async function failOver(stage: RedisStage, replica: Readonly<Record<string, string>>): Promise<void> {
-  await stage.restore(replica)
-  await stage.redis.hset(shardKey(stage.tag, 'meta'), 'run', 'the former master')
-}
-
-/** A scheduler claims, and hands over no job. */
-async function notice(stage: RedisStage, seconds: number): Promise<void> {
-  expect((await stage.claim(seconds, { lookAhead: -HOUR })).jobs).toEqual([])
-}
-
-/** Tries each `step` seconds until something departs; answers when, and starts it. */
-async function nextStart(
-  stage: RedisStage,
-  from: number,
-  until: number,
-  step = 1,
-): Promise<number | undefined> {
-  for (let seconds = from; seconds <= until; seconds += step) {
-    const [job] = await stage.hand(seconds)
-    if (job === undefined || (await stage.gate(job, seconds)).kind !== 'granted') continue
-    await stage.start(job, seconds)
-    return seconds
-  }
-  return undefined
-}
 
 describe('after a failover', () => {
   it('a bucket waits for a whole interval that is longer than a minute', async () => {
@@ -92,21 +66,6 @@ describe('after a failover', () => {
     await notice(stage, 0.31)
     const next = await nextStart(stage, 0.4, 3, 0.05)
     expect(next).toBeGreaterThanOrEqual(0.75 + 0.5)
-  })
-
-  it('a quota counts a slot that was granted just before and is lost until its worker can no longer use it', async () => {
-    const stage = await RedisStage.open('9, 2/s, 2 per 5 seconds, tolerance 0')
-    await stage.lineUp('xyz', 0)
-    await stage.run(0)
-    const replica = await stage.dump()
-    const [y] = await stage.hand(0.3, 250)
-    const granted = await stage.gate(y!, 0.3)
-    expect(granted).toMatchObject({ kind: 'granted', latest: at(0.75) })
-    await failOver(stage, replica)
-    await notice(stage, 0.31)
-    for (const job of await stage.hand(0.32, 250)) await stage.gate(job, 0.32)
-    const next = await nextStart(stage, 0.35, 8, 0.01)
-    expect(next).toBeGreaterThanOrEqual(0.75 + 5)
   })
 
   it('never waits for more than the capacity, and not at all where the last start is longer ago', async () => {

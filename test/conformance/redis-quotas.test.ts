@@ -74,12 +74,12 @@ describe('a quota', () => {
     await balances(stage)
   })
 
-  test('after a restart counts what the pace may have let start in two seconds', async () => {
-    const stage = await RedisStage.open('99, 10/s, 22/minute, tolerance 0')
+  test('after a restart counts what the pace may have let start and the store may have lost', async () => {
+    const stage = await RedisStage.open('99, 10/s, 28/minute, tolerance 0')
     await stage.lineUp('abcd', 0)
     await stage.run(0)
     await stage.redis.hset(`${stage.tag}:meta`, 'run', 'another')
-    // One has started, and 20 may have.
+    // One has started, and 26 may have.
     const [b] = await stage.hand(1)
     expect(await stage.gate(b!, 1)).toEqual({ kind: 'returned' })
     const [again] = await stage.hand(1.6)

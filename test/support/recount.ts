@@ -6,7 +6,7 @@ import { isTurnId } from './turn-id.ts'
 
 const LIB = new URL('../../src/redis/scripts/lib/', import.meta.url)
 const PARTS =
-  'values shard forward job warmth quota calendar usage stored charge bucket pace state blocks next line waiting'
+  'values shard forward job warmth quota calendar usage stored charge lost bucket pace state blocks next line waiting'
     .split(' ')
     .map((part) => readFileSync(new URL(`${part}.lua`, LIB), 'utf8'))
 

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- waiting | retrying | handed and without a slot -> expired, for jobs whose deadline has passed; 75 at most, of which those under
 -- limits of several parts count twice: what counts there is read and written with each.
--- uses: shard forward sweeps loss lease job warmth quota calendar usage stored charge bucket pace state kept retention ended blocks next line waiting head lookup leave
+-- uses: shard forward sweeps loss lease job warmth quota calendar usage stored charge lost bucket pace state kept retention ended blocks next line waiting head lookup leave
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many ended jobs to keep, name of the process that asks, number of its sweep

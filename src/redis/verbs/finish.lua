@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- running -> completed | failed | retrying; granted or handed -> back to the line it came from.
--- uses: shard forward loss lease job warmth quota calendar usage stored charge bucket pace state kept retention ended blocks next line waiting head lookup leave grant notes
+-- uses: shard forward loss lease job warmth quota calendar usage stored charge lost bucket pace state kept retention ended blocks next line waiting head lookup leave grant notes
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many ended jobs to keep, number of reports, then for each: id, epoch, started at | '', outcome (completed |

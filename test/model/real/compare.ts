@@ -2,7 +2,7 @@ import type { World } from '../actors/world.ts'
 import { isEnded } from '../store/leave.ts'
 import { returned, waitingUnits } from '../store/line.ts'
 import { BACK, GRANTED, HANDED, KIND_NAMES, RETRY, RUNNING, type Shard, STATE_NAMES } from '../store/shard.ts'
-import { quotasOf } from '../store/usage.ts'
+import { countsLoss, quotasOf } from '../store/usage.ts'
 import type { StoreView, Texts } from './view.ts'
 
 /** How the model's names and numbers are written in the real store. */
@@ -40,7 +40,8 @@ class Comparison {
 
   /** What counts in quotas, each entry of it. The store keeps what has ended, until a step of its clock would have been reported. */
   quotas(shard: Shard, { quotas }: StoreView): void {
-    if (shard.bucket.exists === 0) return
+    // Of an idle bucket the model counts a loss when it is used again, and the store when it is read, as here.
+    if (shard.bucket.exists === 0 || !countsLoss(shard)) return
     for (const index of quotasOf(shard.limit).keys()) {
       const entries = shard.use.quotas[index]!.entries().filter(([end]) => end > 0)
       const model = entries.map(([end, used]) => `${this.#names.instant(end)} ${used}`)

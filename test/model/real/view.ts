@@ -16,6 +16,7 @@ const PARTS = [
   'usage',
   'stored',
   'charge',
+  'lost',
   'bucket',
   'pace',
   'state',

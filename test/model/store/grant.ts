@@ -22,15 +22,11 @@ function allowForClock(shard: Shard): void {
   const costliest = bucket.lastStart === ends.never ? meta.costliest : 1
   if (meta.quarantine !== ends.never) postponeAfter(shard, meta.quarantine, gapAfter(costliest))
   allowForStep(shard)
-  let latest = 0
   if (meta.lostAt !== ends.never) {
     const lostSlot = shard.has('lost-slot-forgotten') ? 0 : 2 * setup.durations.farthest
     postponeAfter(shard, meta.lostAt, lostSlot + gapAfter(meta.lostCost))
-    const lastUse = Math.min(meta.lostAt, 0) + lostSlot
-    usage.allowForLoss(shard, lastUse)
-    latest = Math.max(0, lastUse)
   }
-  usage.clamp(shard, latest)
+  usage.clamp(shard)
 }
 
 function allowForStep(shard: Shard): void {

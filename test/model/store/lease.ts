@@ -1,7 +1,8 @@
 // As src/redis/scripts/lib/lease.lua and loss.lua. A lease is kept here as its end, and not as that minus what was added to all.
-import { isHeld } from './leave.ts'
+import { isHeld, isIdle } from './leave.ts'
 import { RETRY, type Shard } from './shard.ts'
 import { shiftTimes } from './times.ts'
+import { allowForLoss } from './usage.ts'
 
 /** More than any limit admits. */
 export const ANY_COST = 100
@@ -26,6 +27,7 @@ export function noteActivity(shard: Shard, grace?: number): void {
   const isFarDue = bucket.due >= silence && bucket.due < shard.ends.far
   if (gap > silence && isFarDue) meta.isRewinding = 1
   if (gap < 0 || gap > heardEach) meta.heardAt = 0
+  if (!isIdle(shard)) allowForLoss(shard)
 }
 
 /** Notices a restart or failover, and that the shard has lost everything. */
@@ -44,9 +46,11 @@ export function guardRun(shard: Shard): void {
   meta.isKnownRun = 1
 }
 
-export function noteLoss({ meta, ends }: Shard, cost: number): void {
+export function noteLoss(shard: Shard, cost: number): void {
+  const { meta, ends } = shard
   meta.lostCost = meta.lostAt === ends.never ? cost : Math.max(cost, meta.lostCost)
   meta.lostAt = 0
+  if (!isIdle(shard)) allowForLoss(shard)
 }
 
 export function noteStep({ meta, ends }: Shard, by: number, reporter: number): void {

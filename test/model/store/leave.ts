@@ -93,11 +93,15 @@ export function trimEnded(shard: Shard): void {
   }
 }
 
+/** Nothing reads the bucket until it is used again, or forgotten. */
+export function isIdle({ bucket, jobs }: Shard): boolean {
+  return bucket.paused === 0 && !jobs.some(({ state }) => state >= WAITING && state <= RETRYING)
+}
+
 /** Forgets the bucket if it is empty and its state no longer affects a departure. */
 export function forgetIdle(shard: Shard): void {
   const { bucket, meta } = shard
-  if (bucket.exists === 0 || bucket.paused === 1) return
-  if (shard.jobs.some(({ state }) => state >= WAITING && state <= RETRYING)) return
+  if (bucket.exists === 0 || !isIdle(shard)) return
   const forgettableAt = Math.max(bucket.next, bucket.frozen, usage.forgettableAt(shard))
   if (forgettableAt <= -meta.stepBy) shard.forgetBucket()
 }

@@ -71,6 +71,7 @@ const META = recordType([
   'lostAt',
   'lostCost',
   'costliest',
+  'mostTokens',
   'stepAt',
   'stepBy',
   'stepTellers',
@@ -195,7 +196,15 @@ export class Shard {
     const { never, far } = this.ends
     this.forgetBucket()
     const meta: Fields<string> = this.meta
-    for (const name of ['book', 'lostCost', 'costliest', 'stepBy', 'stepTellers', 'isRewinding'])
+    for (const name of [
+      'book',
+      'lostCost',
+      'costliest',
+      'mostTokens',
+      'stepBy',
+      'stepTellers',
+      'isRewinding',
+    ])
       meta[name] = 0
     Object.assign(this.meta, { heardAt: 0, isKnownRun: 1, hasName: 1, quarantine: never, lostAt: never })
     Object.assign(this.meta, { stepAt: never, leader: 0, leaderUntil: never, epoch: 0, fence: 0 })

@@ -1,4 +1,4 @@
-// As src/redis/scripts/lib/usage.lua and charge.lua.
+// As src/redis/scripts/lib/usage.lua, charge.lua and lost.lua.
 import type { ModelLimit, ModelQuota } from '../setup.ts'
 import * as quota from './quota.ts'
 import type { Shard } from './shard.ts'
@@ -66,22 +66,53 @@ export function moveTo(shard: Shard, at: number): void {
   charge(shard, charges, at)
 }
 
-/** Lets nothing count for longer than a start that is reserved at `at`. */
-export function clamp(shard: Shard, at = 0): void {
+/** Lets nothing count for longer than a start that is reserved now, or is lost. */
+export function clamp(shard: Shard): void {
+  allowForLoss(shard)
+  const { lostAt } = shard.meta
+  const at = lostAt === shard.ends.never ? 0 : Math.max(0, Math.min(lostAt, 0) + usable(shard))
   for (const [index, part] of quotasOf(shard.limit).entries()) {
     quota.clamp(shard, part, shard.use.quotas[index]!, at)
   }
 }
 
-/** After a loss, as many starts count as the pace allows in the time that may be lost, each as if it began at `at`. */
-export function allowForLoss(shard: Shard, at: number): void {
-  const { meta, use, limit, setup } = shard
-  const { head } = use
-  if (head === undefined || quotasOf(limit).length === 0 || head.lostAt === meta.lostAt) return
-  head.lostAt = meta.lostAt
-  const starts = Math.ceil(setup.durations.lost / limit.interval)
-  const charges = quotasOf(limit).map(({ each = 1 }) => starts * each)
-  charge(shard, charges, at)
+/** For so long after a loss a slot may be used that was granted just before. */
+function usable({ setup }: Shard): number {
+  return 2 * setup.durations.farthest
+}
+
+/** A job was admitted: the most tokens that one counts are remembered. */
+export function rememberMost(shard: Shard, job: number): void {
+  const { meta, setup } = shard
+  if (quotasOf(shard.limit).some(({ each }) => each !== undefined)) {
+    meta.mostTokens = Math.max(meta.mostTokens, setup.jobs[job]!.tokens ?? 0)
+  }
+}
+
+/** What may have started and is lost counts in a quota so much at most. */
+function chargeOfLost(shard: Shard, { amount, each }: ModelQuota): number {
+  const { meta, limit, setup } = shard
+  const time = setup.durations.lost + usable(shard) + limit.tolerance
+  const before = Math.floor(time / limit.interval)
+  if (each !== undefined) return Math.min(amount, (before + 1) * Math.max(each, meta.mostTokens))
+  return Math.min(amount, before + Math.min(limit.capacity, Math.max(1, meta.lostCost)))
+}
+
+/** Whether the last loss counts already. */
+export function countsLoss({ meta, use: { head }, limit, ends }: Shard): boolean {
+  const isCounted = head === undefined || head.lostAt === meta.lostAt
+  return isCounted || quotasOf(limit).length === 0 || meta.lostAt === ends.never
+}
+
+/** Counts what the last loss may have taken, once for each bucket. The scripts do so where they read what counts. */
+export function allowForLoss(shard: Shard): void {
+  const { meta, use, bucket, limit } = shard
+  if (countsLoss(shard) || bucket.exists === 0) return
+  use.head!.lostAt = meta.lostAt
+  const at = meta.lostAt + usable(shard)
+  for (const [index, part] of quotasOf(limit).entries()) {
+    quota.charge(shard, part, use.quotas[index]!, chargeOfLost(shard, part), at)
+  }
 }
 
 /** When nothing counts any more. */
@@ -93,6 +124,7 @@ export function forgettableAt({ use, ends, limit }: Shard): number {
 /** The limit becomes that of the book; a slot that was granted counts under it. */
 export function changeLimit(shard: Shard): void {
   const before = shard.limit
+  allowForLoss(shard)
   const { head, quotas } = shard.use
   chargeSlot(shard, -1)
   const entries = quotas.map((use) => use.entries())
@@ -110,6 +142,7 @@ export function changeLimit(shard: Shard): void {
     else quota.carryOver(shard, known, entries[source]!, part, quotas[index]!)
   }
   for (const use of quotas.slice(after.length)) use.set([])
+  allowForLoss(shard)
   chargeSlot(shard, 1)
 }
 

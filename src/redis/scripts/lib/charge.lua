@@ -60,11 +60,11 @@ function usage.charged(bucket, charges)
   return table.concat(texts, ' ')
 end
 
--- Lets nothing count for longer than a start that is reserved now: the clock may have been set back.
+-- Lets nothing count for longer than a start that is reserved now, or is lost: the clock may have been set back.
 function usage.clamp(bucket, now)
   local parts, use = usage.of(bucket)
   for index, part in ipairs(parts and parts.quotas or {}) do
-    quota.clamp(part, use[index], now)
+    quota.clamp(part, use[index], usage.latest(now))
     bucket.isUseChanged = true
   end
 end
@@ -76,9 +76,6 @@ function usage.due_at(bucket, charges, due, earliest)
   return usage.room_at(parts, use, charges, math.max(due, earliest)), due
 end
 
--- A server that takes over may lack the starts of so long.
-usage.LOST = 2000000
-
 -- Whether a start counts until the same ends at either time.
 function usage.is_same_time(parts, at, other)
   for _, part in ipairs(parts.quotas) do
@@ -87,16 +84,6 @@ function usage.is_same_time(parts, at, other)
     if first ~= as_first or last ~= as_last then return false end
   end
   return true
-end
-
--- After a loss, as many starts count as the pace allows in the time that may be lost, each as if it began at `at`, the last of them.
-function usage.allow_for_loss(bucket, meta, at)
-  local parts, use = usage.of(bucket)
-  if not parts or use.lostAt == meta.lostAt then return end
-  use.lostAt = meta.lostAt
-  local starts, charges = math.ceil(usage.LOST / bucket.interval), {}
-  for index, part in ipairs(parts.quotas) do charges[index] = starts * (part.each or 1) end
-  usage.charge(bucket, charges, at)
 end
 
 -- Whether every place is taken, by what runs or was handed over; `taken`: by so many.

@@ -30,15 +30,11 @@ local function allow_for_clock(bucket, meta, now)
   -- A bucket without a last start may have been forgotten before the clock jumped.
   if meta.quarantine ~= 0 then postpone_after(bucket, meta.quarantine, gap_after(bucket.lastStart == -INF and meta.costliest or 1), now) end
   allow_for_steps(bucket, read_steps(meta, now), now)
-  local latest = now
+  -- A slot may be lost, too, that was granted just before: its worker may use it until then.
   if meta.lostAt ~= 0 then
-    -- A slot may be lost, too, that was granted just before: its worker may use it until then.
-    local last_use = math.min(meta.lostAt, now) + 2 * FARTHEST_SLOT
     postpone_after(bucket, meta.lostAt, 2 * FARTHEST_SLOT + gap_after(meta.lostCost), now)
-    usage.allow_for_loss(bucket, meta, last_use)
-    latest = math.max(now, last_use)
   end
-  usage.clamp(bucket, latest)
+  usage.clamp(bucket, now)
 end
 
 -- Reserves a slot. Returns it, the time from which the handler may start, and the slot of the grid that the job may have missed;

@@ -17,6 +17,7 @@ local function join(job, bucket, meta, now)
   bucket.waiting = bucket.waiting + job.cost
   bucket.isChanged, bucket.order = true, nil
   usage.count(bucket, job.settings, 1)
+  usage.remember_most(bucket, job.settings)
 end
 
 -- At least one job; `buckets` by key: unchanged ones are not written.

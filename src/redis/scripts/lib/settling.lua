@@ -40,7 +40,7 @@ function usage.settle(bucket, state, amounts, now, lost_at)
     if more then
       -- A worker whose clock is ahead reports a start that is still to come; one that is later was before the clock was set back.
       quota.charge(part, use[index], more, usage.counted_at(bucket, math.min(state.departedAt, now + quota.FARTHEST_AHEAD)))
-      quota.clamp(part, use[index], now)
+      quota.clamp(part, use[index], usage.latest(now))
       bucket.isUseChanged = true
     end
   end

@@ -65,6 +65,7 @@ do
     if bucket.parts and not bucket.use then
       local use, kept = usage.read(bucket, bucket.parts)
       bucket.use, use.sums, use.lastTurn = use, usage.known_sums(bucket, bucket.parts, kept), usage.last_turn(bucket, bucket.parts, kept)
+      usage.allow_for_loss(bucket)
     end
     return bucket.parts, bucket.use
   end
@@ -119,6 +120,7 @@ do
     local none = { quotas = {} }
     bucket.use = changed_use(before or none, use or usage.new(none, 0, 0), bucket.parts or none, now)
     bucket.isUseChanged = #(before or none).quotas > 0 or #(bucket.parts or none).quotas > 0
+    if bucket.parts then usage.allow_for_loss(bucket) end
     if bucket.parts and bucket.granted ~= '' then usage.charge_slot(bucket, 1) end
   end
 end

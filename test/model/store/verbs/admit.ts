@@ -4,6 +4,7 @@ import { firstExpiry } from '../leave.ts'
 import { hasLine, reschedule, returned, unitsOf, waitingUnits } from '../line.ts'
 import { changeLimit, nextSlot } from '../pace.ts'
 import { ABSENT, LINE, RETRY, type Shard, WAITING } from '../shard.ts'
+import { allowForLoss, rememberMost } from '../usage.ts'
 
 export type Verdict = 'yes' | 'again' | 'full' | 'deadline' | 'paused'
 
@@ -50,6 +51,7 @@ export function admit(shard: Shard, job: number, known?: Verdict): Verdict {
   const verdict = known ?? judge(shard, job)
   if (verdict !== 'yes') return verdict
   bucket.exists = 1
+  allowForLoss(shard)
   if (!hasLine(shard)) {
     isMoved = true
     if (shard.handed.count === 0) bucket.from = 0
@@ -63,6 +65,7 @@ export function admit(shard: Shard, job: number, known?: Verdict): Verdict {
   }
   shard.line.push(job)
   meta.costliest = Math.max(meta.costliest, cost)
+  rememberMost(shard, job)
   if (isMoved) reschedule(shard)
   return 'yes'
 }

@@ -5,6 +5,7 @@ import { endWaiting, trimEnded, waits } from '../leave.ts'
 import { rescheduleFrom } from '../line.ts'
 import { changeLimit, freeze as freezeBucket } from '../pace.ts'
 import { ABSENT, CANCELLED, CANCELLER, GRANTED, RUNNING, type Shard } from '../shard.ts'
+import { allowForLoss } from '../usage.ts'
 
 /** Returns whether the job was cancelled. */
 export function cancel(shard: Shard, job: number): boolean {
@@ -33,6 +34,7 @@ export function unfreeze(shard: Shard): boolean {
   const { bucket, meta, ends } = shard
   if (meta.heardAt > 0) noteActivity(shard)
   if (bucket.exists === 0 || bucket.frozen <= 0) return false
+  allowForLoss(shard)
   bucket.frozen = ends.never
   rescheduleFrom(shard, shard.handed.count > 0 ? bucket.from : 0)
   return true
@@ -47,10 +49,10 @@ export function hold(shard: Shard, verb: 'pause' | 'resume'): void {
   rescheduleFrom(shard, shard.handed.count > 0 ? bucket.from : verb === 'pause' ? ends.never : 0)
 }
 
-function openBucket({ bucket, meta }: Shard): void {
-  if (bucket.exists === 1) return
-  bucket.exists = 1
-  bucket.limit = meta.book
+function openBucket(shard: Shard): void {
+  const { bucket, meta } = shard
+  if (bucket.exists === 0) Object.assign(bucket, { exists: 1, limit: meta.book })
+  allowForLoss(shard)
 }
 
 /** The next rule is in force, and the bucket follows it. */
