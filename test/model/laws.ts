@@ -1,6 +1,7 @@
 import { ACCEPTED, DONE, type Entry, LAPSED, REFUSED, WITHDRAWN, type World } from './actors/world.ts'
 import { isEnded } from './store/leave.ts'
 import { ABSENT, CANCELLED, EXPIRED, GRANTED, HANDED, LINE, RUNNING, WAITING } from './store/shard.ts'
+import { quotasOf } from './store/usage.ts'
 
 /** Judges the start of a handler, by a clock that is never moved. */
 export function judgeStart(world: World, worker: number, entry: Entry): void {
@@ -15,7 +16,8 @@ export function judgeStart(world: World, worker: number, entry: Entry): void {
   const cost = isTheirs ? shard.cost(job) : Math.min(shard.cost(job), globals.knownCost)
   globals.tat = Math.max(globals.tat, 0) + shard.limit.interval * cost
   globals.startedCost = cost
-  if (!world.ledger.note(shard, job) && globals.isLossy === 0) world.breaks('L10 quota')
+  const known = isTheirs || globals.isLossy === 0 ? undefined : globals
+  if (!world.ledger.note(shard, job, known) && globals.knownTokens > 0) world.breaks('L10 quota')
 
   const isLate = entry.startAt < -setup.durations.farthest
   if (globals.frozenUntil > 0 && (own.isExempt === 0 || isLate)) world.breaks('freeze')
@@ -38,11 +40,17 @@ export function judgeStart(world: World, worker: number, entry: Entry): void {
 
 /**
  * The store went back to what it held before. It waits for the costliest job of which it still knows, from the loss on: of a
- * costlier one that was admitted and started since, nothing is left by which it could wait for longer.
+ * costlier one that was admitted and started since, nothing is left by which it could wait for longer. The same holds of what counts in
+ * quotas, where no more is lost than what they allow for.
  */
-export function judgeRollback({ globals, shard }: World): void {
+export function judgeRollback({ globals, shard, setup, ledger }: World): void {
   globals.knownCost = Math.max(1, shard.meta.costliest)
   globals.tat = Math.min(globals.tat, shard.limit.interval * globals.knownCost)
+  const isLongAgo = globals.copiedAt < -setup.durations.lost
+  const each = Math.max(1, ...quotasOf(shard.limit).map((quota) => quota.each ?? 1))
+  globals.knownTokens = isLongAgo ? 0 : Math.max(each, shard.meta.mostTokens)
+  if (isLongAgo) ledger.clear()
+  else ledger.forgetCosts(globals.copiedAt, globals)
 }
 
 /** Notes what has ended, and judges what holds in every state. */

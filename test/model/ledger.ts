@@ -1,5 +1,6 @@
 import type { FaultKind, Setup } from './setup.ts'
 import { type Cells, cellsOf, recordType } from './store/cells.ts'
+import { ANY_COST } from './store/lease.ts'
 import { GRANTED, RUNNING, type Shard } from './store/shard.ts'
 import type { Ends } from './store/times.ts'
 import { shiftCells } from './store/times.ts'
@@ -12,6 +13,12 @@ const COUNTS_MORE: readonly FaultKind[] = ['restart', 'rollback', 'wipe', 'forwa
 
 const START = recordType(['job', 'at', 'cost', 'tokens', 'isSettled'])
 type Start = ReturnType<typeof START.over>
+
+/** The most that a job costs, and that it counts in tokens, of which the store still knows after a loss. */
+interface Known {
+  readonly knownCost: number
+  readonly knownTokens: number
+}
 
 /** What an onlooker knows of the starts that count in quotas: by a clock that is never moved, settled where that was in time. */
 export class Ledger {
@@ -49,21 +56,28 @@ export class Ledger {
     return this.#starts?.findLast((start) => start.job === job + 1)
   }
 
-  /** Notes a start; false: with it more starts in a window than the quota has. */
-  note(shard: Shard, job: number): boolean {
+  /**
+   * Notes a start; false: with it more starts in a window than the quota has.
+   *
+   * @param known the most that it may count, where the store has lost that it granted it a slot
+   */
+  note(shard: Shard, job: number, known?: Known): boolean {
     if (this.#starts === undefined) return true
-    const charges = chargesOf(shard, job)
+    const counted = chargesOf(shard, job)
+    const mostOf = (index: number) =>
+      quotasOf(shard.limit)[index]!.each === undefined ? known?.knownCost : known?.knownTokens
+    const charges = counted.map((units, index) => Math.min(units, mostOf(index) ?? units))
     const limits = this.#setup.limits.slice(0, shard.meta.book + 1)
     const fits = quotasOf(shard.limit).every(({ window }, index) => {
       const amount = Math.max(...limits.map((limit) => quotasOf(limit)[index]?.amount ?? 0))
       const used = this.#used(shard, index, window)
       return used === 0 || used + charges[index]! <= amount
     })
-    this.#add(shard, job)
+    this.#add(shard, job, known)
     return fits
   }
 
-  #add(shard: Shard, job: number): void {
+  #add(shard: Shard, job: number, known: Partial<Known> = {}): void {
     this.forgetOld()
     const free = this.#starts!.find(({ cost }) => cost === 0)
     if (free === undefined) throw new Error(`more than ${ROOM} starts in one window`)
@@ -71,7 +85,9 @@ export class Ledger {
       if (start.job === job + 1) Object.assign(start, { job: 0, isSettled: 0 })
     const { tokens = 0 } = this.#setup.jobs[job]!
     const each = quotasOf(shard.limit).find((quota) => quota.each !== undefined)?.each ?? 0
-    Object.assign(free, { job: job + 1, at: 0, cost: shard.cost(job), tokens: tokens || each, isSettled: 0 })
+    const cost = Math.min(shard.cost(job), known.knownCost ?? ANY_COST)
+    const counted = Math.min(tokens || each, known.knownTokens ?? ANY_COST)
+    Object.assign(free, { job: job + 1, at: 0, cost, tokens: counted, isSettled: 0 })
     this.sort()
   }
 
@@ -80,6 +96,20 @@ export class Ledger {
     let used = 0
     for (const { at, cost, tokens } of this.#starts!) if (at > -window) used += countsTokens ? tokens : cost
     return used
+  }
+
+  /** The store has lost the starts after that time: none counts more than it knows of, nor will it hear of their ends. */
+  forgetCosts(since: number, { knownCost, knownTokens }: Known): void {
+    for (const start of this.#starts ?? []) {
+      if (start.at < since) continue
+      const { cost, tokens } = start
+      Object.assign(start, {
+        cost: Math.min(cost, knownCost),
+        tokens: Math.min(tokens, knownTokens),
+        job: 0,
+        isSettled: 0,
+      })
+    }
   }
 
   /** The attempt says what it took; false: it said that before, or never started. */

@@ -6,6 +6,7 @@ const ONE = [{ cost: 1 }]
 const TWO = [{ cost: 1 }, { cost: 1 }]
 const stopped = { faults: 1, kinds: ['stop'] } as const
 const FAST = { capacity: 3, interval: 1, tolerance: 0 }
+const rolledBack = { faults: 1, kinds: ['rollback'] } as const
 const ONE_IN_THREE = { limits: [{ ...FAST, quotas: [{ amount: 1, window: 3 }] }], lookAhead: 3 }
 /** Jobs that are estimated at two tokens and take one. */
 const THRIFTY = [{ cost: 1, took: 1 }]
@@ -56,6 +57,26 @@ export const QUOTA_MUTANTS = {
       script: 'recover',
       from: 'state.crashes = state.crashes + 1\n  if',
       to: 'if bucket.parts then usage.charge(bucket, usage.charges_of(bucket.parts, state.id, state.cost), state.departedAt, -1) end\n  state.crashes = state.crashes + 1\n  if',
+    },
+  },
+  'loss-not-counted': {
+    what: 'what may be lost does not count in quotas',
+    law: 'L10 quota',
+    setup: { jobs: ONE, limits: [{ ...FAST, quotas: [{ amount: 1, window: 5 }] }], ...rolledBack },
+    patch: {
+      script: '*',
+      from: '    local long_ago = (time_read or 0) - LONGEST\n',
+      to: '    local long_ago = INF\n    bucket.isUseChanged = true\n',
+    },
+  },
+  'lost-tokens-of-each': {
+    what: 'what may be lost counts what the limit says of a job, though jobs named more',
+    law: 'L10 quota',
+    setup: {
+      jobs: [{ cost: 1, tokens: 2 }],
+      // No second one starts in the time that may be lost.
+      limits: [{ ...FAST, interval: 4, quotas: [{ amount: 3, window: 8, each: 1 }] }],
+      ...rolledBack,
     },
   },
   'settle-without-fence': {

@@ -48,7 +48,7 @@ const copyData: Transition = {
     const { globals, shardSize, cells } = world
     if (world.copy === world.shard || globals.hasCopy === 1 || globals.faults === 0) return false
     cells.copyWithin(shardSize, 0, shardSize)
-    globals.hasCopy = 1
+    Object.assign(globals, { hasCopy: 1, copiedAt: 0 })
     return true
   },
 }
@@ -62,9 +62,9 @@ const rollBack: Transition = {
     const { globals, shardSize, cells } = world
     if (globals.hasCopy === 0 || !world.spend('rollback')) return false
     cells.copyWithin(0, shardSize, 2 * shardSize)
-    globals.hasCopy = 0
     lose(world)
     judgeRollback(world)
+    Object.assign(globals, { hasCopy: 0, copiedAt: world.ends.never })
     world.shard.meta.isKnownRun = 0
     return true
   },
@@ -82,14 +82,15 @@ const wipe: Transition = {
     // BullMQ keeps its jobs in the same store.
     for (const delivery of world.deliveries) Object.assign(delivery, { job: 0, epoch: 0 })
     lose(world)
+    world.globals.knownTokens = 0
+    world.ledger.clear()
     return true
   },
 }
 
 /** Jobs that the store has never heard of, or that it holds again. */
-function lose({ globals, told, shard, ledger }: World): void {
+function lose({ globals, told, shard }: World): void {
   globals.isLossy = 1
-  ledger.clear()
   for (const [job, record] of told.entries()) {
     const isKnown = shard.jobs[job]!.state !== ABSENT
     if (record.told !== UNASKED) record.told = isKnown ? 1 : 2

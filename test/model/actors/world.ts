@@ -55,6 +55,10 @@ const GLOBALS = recordType([
   'startedCost',
   /** After data were lost: the cost of the costliest job of which the store still knows. What has cost more is forgotten. */
   'knownCost',
+  /** The same of tokens; 0: more may be lost than quotas allow for. */
+  'knownTokens',
+  /** When what is on the disk was written. */
+  'copiedAt',
   'frozenUntil',
   'topFence',
 ])
@@ -197,6 +201,8 @@ export class World {
       tat: ends.never,
       frozenUntil: ends.never,
       knownCost: ANY_COST,
+      knownTokens: ANY_COST,
+      copiedAt: ends.never,
     })
   }
 
@@ -237,7 +243,7 @@ export class World {
   elapse(by: number): void {
     this.shard.shift(by)
     if (this.copy !== this.shard && this.globals.hasCopy === 1) this.copy.shift(by)
-    shiftTimes(this.globals, ['tat', 'frozenUntil'], by, this.ends)
+    shiftTimes(this.globals, ['tat', 'frozenUntil', 'copiedAt'], by, this.ends)
     for (const { entries } of this.workers) {
       for (const entry of entries) shiftTimes(entry, ['until', 'startAt', 'slot', 'startedAt'], by, this.ends)
     }

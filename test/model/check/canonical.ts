@@ -38,6 +38,7 @@ export class Canonical {
   /** What ended to count before is as if it had never counted. */
   readonly #latestEnd: number
   readonly #countsTokens: boolean
+  readonly #longest: number
 
   constructor(world: World) {
     this.#world = world
@@ -50,6 +51,7 @@ export class Canonical {
     const longest = Math.max(0, ...quotas.map(({ window }) => window + 1))
     this.#oldest = -(slowest * largest + tolerance + clockStep + durations.farthest + 1)
     this.#counted = this.#oldest - longest
+    this.#longest = longest
     this.#latestEnd = -(tolerance + clockStep)
     this.#countsTokens = quotas.some(({ each }) => each !== undefined)
   }
@@ -61,6 +63,9 @@ export class Canonical {
       if (world.globals.hasCopy === 1) this.#settle(world.copy)
       else world.copy.clear()
     }
+    const { globals, setup, ends } = world
+    // It matters to what counts in quotas, and only whether it is too long ago.
+    if (this.#longest === 0 || globals.copiedAt < -setup.durations.lost) globals.copiedAt = ends.never
     for (const time of ['tat', 'frozenUntil'] as const) {
       if (world.globals[time] <= this.#oldest) world.globals[time] = world.ends.never
     }

@@ -94,7 +94,8 @@ function chargeOfLost(shard: Shard, { amount, each }: ModelQuota): number {
   const { meta, limit, setup } = shard
   const time = setup.durations.lost + usable(shard) + limit.tolerance
   const before = Math.floor(time / limit.interval)
-  if (each !== undefined) return Math.min(amount, (before + 1) * Math.max(each, meta.mostTokens))
+  const most = shard.has('lost-tokens-of-each') ? 0 : meta.mostTokens
+  if (each !== undefined) return Math.min(amount, (before + 1) * Math.max(each, most))
   return Math.min(amount, before + Math.min(limit.capacity, Math.max(1, meta.lostCost)))
 }
 
@@ -111,7 +112,8 @@ export function allowForLoss(shard: Shard): void {
   use.head!.lostAt = meta.lostAt
   const at = meta.lostAt + usable(shard)
   for (const [index, part] of quotasOf(limit).entries()) {
-    quota.charge(shard, part, use.quotas[index]!, chargeOfLost(shard, part), at)
+    const units = shard.has('loss-not-counted') ? 0 : chargeOfLost(shard, part)
+    quota.charge(shard, part, use.quotas[index]!, units, at)
   }
 }
 
