@@ -2,7 +2,7 @@
 -- Fills a meter whose limit has quotas: the bucket and every quota, or nothing. The same as `fillQuotas` of
 -- src/core/meter-quotas.ts. It changes nothing and says so where it does not know the periods of now, or where what is kept was
 -- counted for other windows: then the caller brings the right ones.
--- uses: meter level quota counts
+-- uses: meter level quota room counts
 --
 -- KEYS[1]  the meter's level
 -- ARGV     now | '', amount, capacity, interval, '1' to fill up to the capacity where the amount does not fit | '0', block, the windows

@@ -57,7 +57,8 @@ function withoutSums(record: Buffer): Buffer {
     const [ends, used] = [0, 1].map((half) =>
       record.subarray(from + 2 + half * size * 8, from + 2 + (half + 1) * size * 8),
     )
-    const sums = size > 0 && record.readDoubleLE(from + 2) < 0 ? 5 : 0
+    let sums = 0
+    while (sums < size && record.readDoubleLE(from + 2 + sums * 8) < 0) sums++
     const count = Buffer.alloc(2)
     count.writeUInt16LE(size - sums)
     parts.push(count, ends!.subarray(sums * 8), used!.subarray(sums * 8))

@@ -6,7 +6,7 @@ import { isTurnId } from './turn-id.ts'
 
 const LIB = new URL('../../src/redis/scripts/lib/', import.meta.url)
 const PARTS =
-  'values shard forward job warmth quota calendar usage stored charge lost bucket pace state blocks next line waiting'
+  'values shard forward job warmth quota room calendar usage packed stored charge change lost bucket pace state blocks next line sums waiting'
     .split(' ')
     .map((part) => readFileSync(new URL(`${part}.lua`, LIB), 'utf8'))
 
@@ -42,6 +42,11 @@ const SCRIPT = [
   end
   local function has_its_sums(b, members)
     local _, use = usage.of(b)
+    for _, one in ipairs(use or {}) do
+      local sum = 0
+      for _, units in ipairs(one.used) do sum = sum + units end
+      if one.raw and one.sum ~= nil and one.sum ~= sum then return false end
+    end
     for unit, sum in pairs(use and use.sums or {}) do
       local jobs, units = 0, 0
       for _, member in ipairs(members) do

@@ -1,7 +1,7 @@
 #!lua
 -- Admits jobs to their lines, or rejects them: judges all of them, or none; where many jobs in lines must be looked at for it, only
 -- the first of them. Without `allow-oom`: a full memory rejects the call.
--- uses: shard forward loss lease job warmth quota calendar usage stored charge lost bucket pace name blocks next line waiting order along passage verdict lateness follow notes join
+-- uses: shard forward loss lease job warmth quota room calendar usage packed stored charge change lost bucket pace name blocks next line sums waiting order along passage verdict lateness follow notes join
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', version of the caller's rule book, its number of shards, number of kinds, then for each kind of job: cost,
@@ -80,11 +80,11 @@ end
 
 -- Where jobs cost different amounts or wait for retries, a verdict looks at up to FARTHEST_LOOK of them, or twice that.
 local MOST_LOOKED_AT = 250
-
-local new_jobs, rejected = {}, 0
-local answers, n = { 'ok', text(now) }, 2
+-- Reading all of them does not count.
+usage.work = 0
+local new_jobs, rejected, answers, n = {}, 0, { 'ok', text(now) }, 2
 for index, job in ipairs(jobs) do
-  if looked_at >= MOST_LOOKED_AT then break end
+  if looked_at + usage.work >= MOST_LOOKED_AT then break end
   local bucket, rule = buckets[job.key] or others[job.key], kind_of[index].rule
   local said, at_time, position = usage.is_marked(job.settings) and 'again~' or 'again', job.departsAt, job.position
   if not position then

@@ -2,7 +2,7 @@
 -- waiting | retrying -> handed, for the heads whose slots come within the look-ahead, one of each bucket in turn. At most W
 -- jobs of a bucket are handed over and have not started, so a backlog waits in its line. Elects the one scheduler that may do so. Turns go to
 -- the processes of their callers, at once and whether or not there is room for jobs: MOST_PER_CLAIM / 2 in one call.
--- uses: shard forward loss lease job warmth quota calendar usage stored charge lost bucket pace state kept retention ended forgotten blocks next line waiting head handover rounds rewind
+-- uses: shard forward loss lease job warmth quota room calendar usage packed stored charge change lost bucket pace state kept retention ended forgotten blocks next line sums waiting head handover rounds rewind
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', scheduler, look-ahead, most (from 1 on), lease, how many ended jobs to keep, name by which the caller knows the shard | ''
@@ -45,7 +45,8 @@ local function hand_over(bucket)
     write_bucket(bucket)
     return false
   end
-  local due = due_of(bucket)
+  if usage.is_last(bucket, meta, #handed / 3 + turns) then return false end
+  local due, head = due_of(bucket)
   if due > now + look_ahead then
     reschedule(bucket, meta)
     return false
@@ -56,7 +57,7 @@ local function hand_over(bucket)
     skip_unreadable(bucket.key, now)
     return false
   end
-  if usage.is_put_off(bucket, meta, member, due, now + look_ahead) then return false end
+  if member ~= head and usage.is_put_off(bucket, meta, member, due, now + look_ahead) then return false end
   local id = parse_member(member)
   local caller = caller_of(id)
   local is_held_up = not caller and #handed >= 3 * most
@@ -110,7 +111,7 @@ redis.call('HSET', K.meta, 'leader', scheduler, 'wakeDue', next_due, 'wakeTurns'
   'leaderUntil', next_due - look_ahead < now + LONG_SLEEP and now + LEADER_LEASE or now)
 redis.call('DEL', K.wake, K.vacancy)
 -- There may be more to do at once.
-if turns == MOST_PER_CLAIM / 2 or is_rewinding then redis.call('LPUSH', K.wake, '1') end
+if turns == MOST_PER_CLAIM / 2 or is_rewinding or usage.isEnough then redis.call('LPUSH', K.wake, '1') end
 local answer = {
   'ok', text(now), text(next_due), text(meta.resend ~= '' and now or first_of('leases') + meta.lifted), text(first_of('deadlines')), text(math.min(first_of('idle') + stepped, next_past, next_trim())),
   text(meta.book), text(retimed),

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- waiting | retrying | handed and without a slot -> expired, for jobs whose deadline has passed; 75 at most, of which those under
 -- limits of several parts count twice: what counts there is read and written with each.
--- uses: shard forward sweeps loss lease job warmth quota calendar usage stored charge lost bucket pace state kept retention ended blocks next line waiting head lookup leave
+-- uses: shard forward sweeps loss lease job warmth quota room calendar usage packed stored charge change lost bucket pace state kept retention ended blocks next line sums waiting head lookup leave
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many ended jobs to keep, name of the process that asks, number of its sweep
@@ -17,7 +17,7 @@ local meta = read_meta()
 if now < meta.heardAt then note_activity(meta, now) end
 local answer, left = { text(now) }, MOST_SWEPT
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now, 'LIMIT', 0, MOST_SWEPT)) do
-  if left <= 0 then break end
+  if left <= 0 or usage.is_enough(MOST_SWEPT - left) then break end
   local is_readable, job, state, bucket = pcall(read_waiting, id)
   left = left - (is_readable and bucket and usage.of(bucket) and 2 or 1)
   if not is_readable then redis.call('ZADD', K.deadlines, now + UNREADABLE, id)

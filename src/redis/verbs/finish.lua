@@ -1,13 +1,13 @@
 #!lua flags=allow-oom
 -- running -> completed | failed | retrying; granted or handed -> back to the line it came from.
--- uses: shard forward loss lease job warmth quota calendar usage stored charge lost bucket pace state kept retention ended blocks next line waiting head lookup leave grant notes
+-- uses: shard forward loss lease job warmth quota room calendar usage packed stored charge change lost bucket pace state kept retention ended blocks next line sums waiting head lookup leave grant notes
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many ended jobs to keep, number of reports, then for each: id, epoch, started at | '', outcome (completed |
 --          failed | retry | freeze | back), its text (result as JSON | error | worker) | '', has text ('1' | '0'), delay | ''
 -- Answers  { now, '0' | '1' | ready at | - ended at, ... }: '0' where the job is not the caller's any more, and when it ended where the
 --          same report came before; of a turn, behind a space, what it was charged in named units, if its limit has some; up to the
---          first whose bucket is incomplete, or until MOST_SENT_BACK jobs were sent back
+--          first whose bucket is incomplete, or until MOST_SENT_BACK jobs were sent back or quotas have taken long
 
 local now = read_now(ARGV[1])
 local keep, reports = read_keep(2), count(3, 7)
@@ -87,7 +87,7 @@ end
 
 local answers = { text(now) }
 for index = 1, reports do
-  if meta.sentBack >= MOST_SENT_BACK then break end
+  if meta.sentBack >= MOST_SENT_BACK or usage.is_enough(index) then break end
   local answer = finish(4 + (index - 1) * 7)
   if not answer and index == 1 then partial('handed') end
   if not answer then break end

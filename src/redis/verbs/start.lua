@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
 -- granted -> running: the handler was called. Only now do its cost units stop waiting. A turn runs while it holds its place: from
 -- now on its lease is one of a caller at work, not of one that news has to reach.
--- uses: shard forward loss lease job warmth quota calendar usage stored charge lost bucket pace state blocks next line waiting lookup grant notes
+-- uses: shard forward loss lease job warmth quota room calendar usage packed stored charge change lost bucket pace state blocks next line sums waiting lookup grant notes
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', number of reports, then for each: id, epoch, started at
--- Answers  { '1' | '0', ... }: '0' where the job is not the caller's any more; up to the first whose bucket is incomplete
+-- Answers  { '1' | '0', ... }: '0' where the job is not the caller's any more; up to the first whose bucket is incomplete, or until quotas have taken long
 
 local now = read_now(ARGV[1])
 local reports = count(2, 3)
@@ -16,6 +16,7 @@ expect_states(3, 3)
 note_activity(meta, now)
 local answers = {}
 for index = 1, reports do
+  if usage.is_enough(index) then break end
   local at = 3 + (index - 1) * 3
   local id, epoch, started_at = ARGV[at], number(ARGV[at + 1]), number(ARGV[at + 2])
   local state, bucket, _, is_partial = read_handed(id)

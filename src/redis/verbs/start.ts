@@ -11,8 +11,20 @@ export interface StartReport extends HandedJob {
 
 /** handed with a slot -> running. False: the job is not this worker's any more. */
 export function startVerb(store: Store) {
-  return (shard: number, starts: readonly StartReport[], now?: number): Promise<boolean[]> => {
+  const start = (shard: number, starts: readonly StartReport[], now?: number) => {
     const values = starts.flatMap(({ id, epoch, startedAt }) => [id, epoch, startedAt])
     return store.run(script, shard, [now ?? '', starts.length, ...values])
+  }
+  return async (shard: number, starts: readonly StartReport[], now?: number): Promise<boolean[]> => {
+    const answers = await start(shard, starts, now)
+    while (answers.length < starts.length) {
+      try {
+        answers.push(...(await start(shard, starts.slice(answers.length), now)))
+      } catch {
+        // What was done is reported as done; the others may be sent again.
+        break
+      }
+    }
+    return answers
   }
 }

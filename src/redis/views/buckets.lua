@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- The views of some buckets: of as many as may be read in one call.
--- uses: shard forward job warmth quota calendar usage stored charge lost bucket pace blocks next line waiting counted view
+-- uses: shard forward job warmth quota room calendar usage packed stored charge change lost bucket pace blocks next line sums waiting counted view
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', key, ... (1 to 200)
@@ -8,7 +8,7 @@
 
 local now = read_now(ARGV[1])
 local answer, reads, at = { text(now), 0 }, 0, 2
-while at <= #ARGV and reads < MOST_READS do
+while at <= #ARGV and reads + usage.work < MOST_READS do
   local is_readable, bucket = pcall(read_bucket, ARGV[at])
   reads = reads + 5
   if is_readable and bucket then

@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- One page of live buckets, in no order: about 100 of them. Where many jobs would have to be looked at, it names the rest of
 -- the page instead of reading it.
--- uses: shard forward job warmth quota calendar usage stored charge lost bucket pace blocks next line waiting counted view
+-- uses: shard forward job warmth quota room calendar usage packed stored charge change lost bucket pace blocks next line sums waiting counted view
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', cursor ('0' begins)
@@ -14,8 +14,9 @@ local page = redis.call('HSCAN', K.buckets, ARGV[2], 'COUNT', 100)
 local views, unread, reads = {}, {}, 0
 for index = 1, #page[2], 2 do
   local key = page[2][index]
-  local bucket = reads < MOST_READS and read_bucket(key)
-  if reads >= MOST_READS then unread[#unread + 1] = key
+  local is_enough = reads >= MOST_READS or usage.is_enough(#views)
+  local bucket = not is_enough and read_bucket(key)
+  if is_enough then unread[#unread + 1] = key
   elseif bucket then
     local view, jobs = view_of(bucket, now)
     views[#views + 1] = view

@@ -2,7 +2,7 @@
 -- One slice of all live buckets, in no order, from their records alone: counts the buckets that a query asks for, and answers the
 -- places of those that come after one place and before another. Jobs are read only where the query needs their times; where
 -- there are many, the answer names the buckets that were not read, for another call.
--- uses: shard forward job warmth quota calendar usage stored charge lost bucket pace blocks next line waiting counted view filter columns
+-- uses: shard forward job warmth quota room calendar usage packed stored charge change lost bucket pace blocks next line sums waiting counted view filter columns
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', cursor ('0' begins; '': the keys at the end), how many to read, the filter (see read_filter), column,
@@ -54,7 +54,7 @@ for index = 1, #page[2], 2 do
   local key = page[2][index]
   -- A foreign record must not hide the other buckets; inspecting that key raises the error.
   if has_name(filter, key) then
-    if reads < MOST_READS then pcall(look, key, page[2][index + 1]) else unread[#unread + 1] = key end
+    if reads + usage.work < MOST_READS then pcall(look, key, page[2][index + 1]) else unread[#unread + 1] = key end
   end
 end
 answer[3], answer[4] = unread, count

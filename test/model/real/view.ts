@@ -12,8 +12,10 @@ const PARTS = [
   'job',
   'warmth',
   'quota',
+  'room',
   'calendar',
   'usage',
+  'packed',
   'stored',
   'charge',
   'lost',
@@ -23,6 +25,7 @@ const PARTS = [
   'blocks',
   'next',
   'line',
+  'sums',
   'waiting',
 ]
 

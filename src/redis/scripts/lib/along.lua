@@ -3,14 +3,11 @@
 do
   -- What counts from a time on, and the sum of that: along the way entries of a rolling quota only leave.
   function usage.count_from(use, from)
-    local count = { ends = {}, used = {}, first = 1, total = 0 }
-    for index, end_ in ipairs(use.ends) do
-      if end_ > from then
-        count.ends[#count.ends + 1], count.used[#count.used + 1] = end_, use.used[index]
-        count.total = count.total + use.used[index]
-      end
-    end
-    return count
+    local ends, used, first, total = use.ends, use.used, 1, 0
+    while ends[first] and ends[first] <= from do first = first + 1 end
+    for index = first, #ends do total = total + used[index] end
+    usage.work = usage.work + 1
+    return { ends = { unpack(ends, first) }, used = { unpack(used, first) }, first = 1, total = total }
   end
 
   -- Near the end of a period a start counts in two.

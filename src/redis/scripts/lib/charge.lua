@@ -19,6 +19,7 @@ end
 
 -- Of a job whose record may be foreign: then it names nothing, which must not stop the others.
 function usage.settings_of(id)
+  usage.work = usage.work + 0.9
   local ok, job = pcall(read_job, id)
   return ok and job and job.settings or nil
 end
@@ -64,8 +65,7 @@ end
 function usage.clamp(bucket, now)
   local parts, use = usage.of(bucket)
   for index, part in ipairs(parts and parts.quotas or {}) do
-    quota.clamp(part, use[index], usage.latest(now))
-    bucket.isUseChanged = true
+    if quota.clamp(part, use[index], usage.latest(now)) then bucket.isUseChanged = true end
   end
 end
 

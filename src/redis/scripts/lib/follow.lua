@@ -2,15 +2,16 @@
 -- follows the jobs ahead one by one.
 
 do
-  -- How much longer it takes to follow a job than to look at an entry: by the quotas, and most of all where its costs are read.
-  local STEP, ROLLING, CALENDAR, READ = 0.4, 0.15, 0.3, 0.9
+  -- How much longer it takes to begin, and to follow a job, than to look at an entry: by the quotas. What its costs take is in
+  -- `usage.work`.
+  local FIRST, STEP, ROLLING, CALENDAR = 3, 1.5, 0.7, 1.2
 
   -- The line from now on. It is kept with the bucket, so that a call that judges many requests follows it once.
   local function walk_of(bucket, now)
     if bucket.walk then return bucket.walk end
-    bucket.walk = usage.walk_from(bucket, now)
+    bucket.walk, looked_at = usage.walk_from(bucket, now), looked_at + FIRST
     bucket.walk.unread, bucket.walk.nextOne = bucket.waiting - bucket.grantedCost, departures(bucket, now)
-    bucket.walk.weight = STEP + (bucket.parts.hasUnits and READ or 0)
+    bucket.walk.weight = STEP
     for _, part in ipairs(bucket.parts.quotas) do bucket.walk.weight = bucket.walk.weight + (part.length and ROLLING or CALENDAR) end
     return bucket.walk
   end
@@ -46,7 +47,7 @@ do
   -- it may depart earlier.
   local function behind(bucket, charges, now, by_pace)
     if not usage.is_counted(bucket) and jobs_without_slot(bucket) <= quota.FARTHEST_STEP then
-      looked_at = looked_at + READ * usage.recount(bucket, departures(bucket, now))
+      usage.recount(bucket, departures(bucket, now))
     end
     if not usage.may_hold(bucket, charges, now) then
       local departs_at, retries_ahead = by_pace(bucket, projection_of(bucket, now))

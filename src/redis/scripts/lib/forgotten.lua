@@ -46,7 +46,7 @@ do
   function forget_past(meta, now)
     if not meta.hasQuotas then return INF end
     local late = forward.by() + forward.unsure(now)
-    local gone = redis.call('ZRANGEBYSCORE', K.pastends, '-inf', now - late, 'LIMIT', 0, MOST)
+    local gone = redis.call('ZRANGEBYSCORE', K.pastends, '-inf', now - late, 'LIMIT', 0, MOST_WITH_QUOTAS)
     if #gone > 0 then
       redis.call('HDEL', K.past, unpack(gone))
       redis.call('ZREM', K.pastends, unpack(gone))

@@ -106,10 +106,11 @@ do
   -- Forgets the entries of a quota that count no more, whatever is reported. Of too many, those that have ended are joined in pairs.
   function forward.forget(ends, used, now)
     local sure, index = now - forward.unsure(now), 1
-    while ends[1] and ends[1] <= sure do
-      table.remove(ends, 1)
-      table.remove(used, 1)
+    while ends[index] and ends[index] <= sure do index = index + 1 end
+    for place = 1, index > 1 and #ends or 0 do
+      ends[place], used[place] = ends[place + index - 1], used[place + index - 1]
     end
+    index = 1
     while #ends > MOST_ENTRIES - index and ends[index + 1] and ends[index + 1] <= now do
       used[index + 1] = used[index + 1] + table.remove(used, index)
       table.remove(ends, index)

@@ -15,6 +15,8 @@ local function mark_handed(bucket, meta, member, kind, ready_at, state, epoch, l
   hold_lease(meta, id, lease_until)
   bucket.inHanded = bucket.inHanded + 1
   bucket.handed = bucket.handed + cost
+  bucket.isHandedOn = true
+  usage.hand_on(bucket, member)
   count_returned(bucket, kind, -cost)
 end
 

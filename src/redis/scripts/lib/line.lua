@@ -49,7 +49,7 @@ local function has_line(bucket)
   return bucket.inLine > 0 or bucket.inBack > 0
 end
 
--- When the next job to be handed over departs; Infinity when there is none.
+-- When the next job to be handed over departs; Infinity when there is none. And which one that is, where the limit has further parts.
 local function due_of(bucket)
   if bucket.paused == 1 or bucket.inLine + retrying(bucket) == 0 then return INF end
   local projection = projection_of(bucket, bucket.from)
@@ -58,7 +58,9 @@ local function due_of(bucket)
     local earliest = redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')
     slot = math.max(slot, tonumber(earliest[2]) - set_back())
   end
-  return usage.of(bucket) and due_by_parts(bucket, peek_head(bucket, slot), slot) or slot
+  if not usage.of(bucket) then return slot end
+  local head = peek_head(bucket, slot)
+  return due_by_parts(bucket, head, slot), head
 end
 
 -- Buckets with a turn at the head of the line are kept in a set of their own, because turns are handed over without workers.

@@ -12,25 +12,47 @@ local function peek_head(bucket, at)
   return first_member(bucket), 'line', -INF
 end
 
+-- What was handed over and has no slot, in each quota. It is kept with the bucket: a claim that hands over many of its jobs reads each
+-- once.
+function usage.handed(bucket)
+  local parts, handed = usage.of(bucket), bucket.handedCharges
+  if handed and handed.units == bucket.handed and handed.parts == parts then return handed end
+  handed = { units = bucket.handed, parts = parts }
+  for index in ipairs(parts.quotas) do handed[index] = parts.hasUnits and 0 or bucket.handed end
+  local members = parts.hasUnits and bucket.handed > 0 and redis.call('LRANGE', K.handed .. bucket.n, 0, -1) or {}
+  for _, member in ipairs(members) do
+    local id, cost = parse_member(member)
+    local charges = id ~= bucket.granted and usage.charges_of(parts, id, cost) or {}
+    for index, units in ipairs(charges) do handed[index] = handed[index] + units end
+  end
+  bucket.handedCharges = handed
+  return handed
+end
+
+-- The job was handed over just now.
+function usage.hand_on(bucket, member)
+  local handed = bucket.handedCharges
+  if not handed then return end
+  -- No quota might have held it, so its costs were not read.
+  if handed.next ~= member then
+    bucket.handedCharges = nil
+    return
+  end
+  for index, units in ipairs(handed.charges) do handed[index] = handed[index] + units end
+  handed.units = bucket.handed
+end
+
 -- What was handed over and has no slot counts as charged: it departs before. Infinity: when a place is free.
 local function due_by_parts(bucket, member, slot)
   local parts, use = usage.of(bucket)
   if not parts or not member then return slot end
   if usage.is_full(bucket, bucket.running + bucket.inHanded) then return INF end
   if not usage.may_hold(bucket, nil, slot) then return slot end
-  local charges = usage.charges_of(parts, parse_member(member))
-  local function count(others)
-    for index, units in ipairs(others) do charges[index] = charges[index] + units end
-  end
-  if not parts.hasUnits then
-    for index in ipairs(charges) do charges[index] = charges[index] + bucket.handed end
-  elseif bucket.handed > 0 then
-    for _, handed in ipairs(redis.call('LRANGE', K.handed .. bucket.n, 0, -1)) do
-      local id, cost = parse_member(handed)
-      if id ~= bucket.granted then count(usage.charges_of(parts, id, cost)) end
-    end
-  end
-  return usage.room_at(parts, use, charges, slot)
+  local handed = usage.handed(bucket)
+  if handed.next ~= member then handed.next, handed.charges = member, usage.charges_of(parts, parse_member(member)) end
+  local together = {}
+  for index, units in ipairs(handed.charges) do together[index] = units + handed[index] end
+  return usage.room_at(parts, use, together, slot)
 end
 
 -- What the job that departs first at `at`, which may be handed over already, counts in the quotas; nil: nothing waits.

@@ -18,6 +18,8 @@ do
 
   local function add(use, end_, units)
     local ends, used = use.ends, use.used
+    -- As it was read, it is of no use any more.
+    use.raw, use.sum = nil, nil
     local index = #ends
     while index > 0 and ends[index] > end_ do index = index - 1 end
     if index > 0 and ends[index] == end_ then
@@ -44,10 +46,10 @@ do
     if last then add(use, last, units) end
   end
 
-  -- Lets nothing count for longer than a start that is reserved now.
+  -- Lets nothing count for longer than a start that is reserved now. Returns whether something did.
   function quota.clamp(part, use, now)
     local ends, used = use.ends, use.used
-    if #ends == 0 then return end
+    if #ends == 0 then return false end
     local first, second = quota.ends_at(part, now + quota.FARTHEST_AHEAD)
     local last, excess = second or first, 0
     while #ends > 0 and ends[#ends] > last do
@@ -55,6 +57,7 @@ do
       table.remove(ends)
     end
     if excess > 0 then add(use, last, excess) end
+    return excess > 0
   end
 
   function quota.carry_over(before, use, after, now)
@@ -68,45 +71,5 @@ do
       end
     end
     return carried
-  end
-
-  local function room_in_window(part, use, units, from)
-    local ends, used, total = use.ends, use.used, units
-    for index = #ends, 1, -1 do
-      if ends[index] <= from then break end
-      total = total + used[index]
-    end
-    local at = from
-    for index = 1, #ends do
-      if total <= part.amount then break end
-      if ends[index] > from then at, total = ends[index], total - used[index] end
-    end
-    return at
-  end
-
-  local function used_until(use, end_)
-    for index = #use.ends, 1, -1 do
-      if use.ends[index] == end_ then return use.used[index] end
-    end
-    return 0
-  end
-
-  local function room_in_period(part, use, units, from)
-    local function is_full(end_)
-      local counted = end_ and used_until(use, end_) or 0
-      return counted > 0 and counted + units > part.amount
-    end
-    local at = from
-    while true do
-      local first, last = quota.ends_at(part, at)
-      if is_full(first) then at = first
-      elseif is_full(last) then at = last
-      else return at end
-    end
-  end
-
-  function quota.room_at(part, use, units, from)
-    if part.length then return room_in_window(part, use, units, from) end
-    return room_in_period(part, use, units, from)
   end
 end

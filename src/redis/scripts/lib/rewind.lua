@@ -1,6 +1,7 @@
 -- After the clock was set back, times of buckets that are too far ahead are brought back: one page of buckets at each claim.
 
-local PAGE = 50
+-- Where buckets have quotas, each takes several times as long, and the same call hands jobs over.
+local PAGE, PAGE_WITH_QUOTAS = 50, 12
 
 local function bring_back(bucket, meta, now)
   bucket.from, bucket.lastStart = math.min(bucket.from, now), math.min(bucket.lastStart, now)
@@ -14,7 +15,7 @@ end
 -- Returns whether there is more to do.
 local function rewind(meta, now)
   if meta.rewind == '' then return false end
-  local page = redis.call('HSCAN', K.buckets, meta.rewind, 'COUNT', PAGE)
+  local page = redis.call('HSCAN', K.buckets, meta.rewind, 'COUNT', meta.hasQuotas and PAGE_WITH_QUOTAS or PAGE)
   for index = 1, #page[2], 2 do
     -- A bucket that cannot be read must not hold up the others; a verb that names it raises the error.
     local is_readable, bucket = pcall(read_bucket_and_line, page[2][index])

@@ -15,6 +15,7 @@ end
 local function due_buckets(name, now, look_ahead, most)
   local buckets = {}
   for _, key in ipairs(redis.call('ZRANGEBYSCORE', K[name], '-inf', now + look_ahead, 'LIMIT', 0, most)) do
+    if usage.is_enough(#buckets) then break end
     local is_readable, bucket = pcall(read_bucket_and_line, key)
     if not is_readable then skip_unreadable(key, now)
     elseif bucket then
@@ -46,5 +47,17 @@ function usage.is_put_off(bucket, meta, member, due, latest)
   if due <= latest then return false end
   wake_for(meta, due, schedule_due(bucket, due))
   write_bucket(bucket)
+  return true
+end
+
+-- What handing a job over takes, in `usage.work`.
+local HANDING = 7
+
+-- Whether the call has taken as long as handing MOST_PER_CLAIM jobs over under a pace alone; `jobs`: so many it has. The bucket is still
+-- due.
+function usage.is_last(bucket, meta, jobs)
+  if usage.work == 0 or jobs * HANDING + usage.work < MOST_PER_CLAIM * HANDING then return false end
+  if bucket.isHandedOn then reschedule(bucket, meta) end
+  usage.isEnough = true
   return true
 end

@@ -1,29 +1,24 @@
--- How what the quotas of a bucket count is written: by a clock that is never set forward, with sums of what waits, and before them,
--- as they are, when the count of a unit began, where that was not with the bucket. Of a bucket that is forgotten, it is kept apart for a while: a step of the clock that is not reported yet may bring it back.
+-- How what the quotas of a bucket count is written: by a clock that is never set forward, with sums of it and of what waits. Of a bucket
+-- that is forgotten, it is kept apart for a while: a step of the clock that is not reported yet may bring it back.
 
 do
   local MAGIC, HEAD = 0x5627, '<HBdd'
-  local BEGUN = -6
-
-  -- Periods of calendars follow the clock that is shown.
-  local function forward_of(part)
-    return part.length and forward.by() or 0
-  end
+  -- With ten times as many, the numbers of one quota still fit the stack of Lua.
+  local MOST_ENTRIES = 1000
 
   local function parse(raw, parts)
     local ok, magic, count, lost_at, changed_at, at = pcall(struct.unpack, HEAD, raw)
     if not ok or magic ~= MAGIC or count ~= #parts.quotas then foreign('quotas') end
-    local use, kept = usage.new(parts, lost_at, changed_at), {}
+    local use, kept = { lostAt = lost_at, changedAt = changed_at, sums = {}, begun = {}, lastTurn = 0, whole = raw }, {}
     for index = 1, count do
-      local is_whole, size, from = pcall(struct.unpack, '<I2', raw, at)
-      if not is_whole or #raw + 1 < from + size * 16 then foreign('quotas') end
-      local numbers, by = { struct.unpack('<' .. string.rep('d', size * 2), raw, from) }, forward_of(parts.quotas[index])
-      local ends, used, begun = use[index].ends, use[index].used, size > 0 and numbers[1] == BEGUN and 1 or 0
-      if begun == 1 and parts.quotas[index].unit then use.begun[parts.quotas[index].unit] = numbers[size + 1] end
-      local first = begun + usage.sums_in(numbers, begun + 1)
-      kept[index] = { unpack(numbers, size + 1 + begun, size + first) }
-      for entry = 1, size - first do ends[entry], used[entry] = numbers[first + entry] + by, numbers[size + first + entry] end
-      at = from + size * 16
+      local size = at < #raw and struct.unpack('<I2', raw, at) or foreign('quotas')
+      if size > MOST_ENTRIES or #raw < at + 1 + size * 16 then foreign('quotas') end
+      local part = parts.quotas[index]
+      local one = { part = part, raw = raw, at = at + 2, size = size, skipped = 0 }
+      if size > 0 then kept[index] = usage.read_sums(one) end
+      if part.unit then use.begun[part.unit] = one.begun end
+      use[index] = usage.packed(one)
+      at = at + 2 + size * 16
     end
     if at ~= #raw + 1 then foreign('quotas') end
     return use, kept
@@ -91,17 +86,7 @@ do
     bucket.isUseChanged = false
     if not bucket.parts or #bucket.parts.quotas == 0 then return redis.call('HDEL', K.quotas, bucket.key) end
     local packed = { struct.pack(HEAD, MAGIC, #bucket.parts.quotas, bucket.use.lostAt, bucket.use.changedAt) }
-    for index, one in ipairs(bucket.use) do
-      local part, ends = bucket.parts.quotas[index], {}
-      local by = forward_of(part)
-      for entry, end_ in ipairs(one.ends) do ends[entry] = end_ - by end
-      local before, sums, more = usage.counted(bucket, part)
-      local begun = part.unit and bucket.use.begun[part.unit]
-      if begun then before, sums, more = struct.pack('<d', BEGUN) .. before, struct.pack('<d', begun) .. sums, more + 1 end
-      local format = '<' .. string.rep('d', #ends)
-      packed[#packed + 1] = struct.pack('<I2', #ends + more) .. before .. struct.pack(format, unpack(ends)) .. sums
-        .. struct.pack(format, unpack(one.used))
-    end
+    usage.pack(bucket, packed)
     if redis.call('HSET', K.quotas, bucket.key, table.concat(packed)) == 1 then redis.call('HSET', K.meta, 'quotas', '1') end
   end
 end

@@ -3,7 +3,15 @@
 
 -- One local variable for the scripts, which have few left.
 local usage = {}
+-- What quotas have taken of this call so far: one is what it takes to look at a job.
+usage.work = 0
 do
+  -- Whether the call leaves what it can to the next one; `jobs`: so many it has dealt with. Without quotas it deals with all.
+  function usage.is_enough(jobs)
+    local JOB, MOST = 5, 400
+    return usage.work > 0 and usage.work + jobs * JOB >= MOST
+  end
+
   -- By limit, those of this call.
   local known = {}
 
@@ -36,7 +44,7 @@ do
     return parts
   end
 
-  local function read_parts(limit)
+  function usage.parts_of(limit)
     if known[limit] then return known[limit] end
     local parts = parse(limit)
     if parts == false then foreign('buckets') end
@@ -50,7 +58,7 @@ do
   -- Checks a limit of the caller's. Called before anything is written for a bucket of it.
   function usage.expect_limit(limit)
     if not known[limit] and parse(limit) == false then refuse_arguments() end
-    read_parts(limit)
+    usage.parts_of(limit)
   end
 
   function usage.new(parts, lost_at, changed_at)
@@ -61,7 +69,7 @@ do
 
   -- The parts, and what counts in each quota; nil where the limit has none.
   function usage.of(bucket)
-    if bucket.partsOf ~= bucket.limit then bucket.partsOf, bucket.parts = bucket.limit, read_parts(bucket.limit) end
+    if bucket.partsOf ~= bucket.limit then bucket.partsOf, bucket.parts = bucket.limit, usage.parts_of(bucket.limit) end
     if bucket.parts and not bucket.use then
       local use, kept = usage.read(bucket, bucket.parts)
       bucket.use, use.sums, use.lastTurn = use, usage.known_sums(bucket, bucket.parts, kept), usage.last_turn(bucket, bucket.parts, kept)
@@ -74,53 +82,5 @@ do
   -- counts nothing in it.
   function usage.count_of(bucket, unit)
     return bucket.use.begun[unit] or bucket.n
-  end
-
-  local function is_same_window(a, b)
-    return a.length == b.length and a.period == b.period and a.zone == b.zone
-  end
-
-  -- Of the quotas of the same unit, the one with the same window, or else the one that looks back farthest.
-  local function source_of(before, part)
-    local source, longest
-    for index, known in ipairs(before.quotas) do
-      if known.unit == part.unit then
-        if is_same_window(known, part) then return index end
-        local length = known.length or quota.LENGTHS[known.period]
-        if not longest or length > longest then source, longest = index, length end
-      end
-    end
-    return source
-  end
-
-  -- The usage under a limit that changed at `now`.
-  local function changed_use(before, use, after, now)
-    local changed = usage.new(after, use.lostAt, use.changedAt)
-    changed.lastTurn = use.lastTurn
-    for index, part in ipairs(after.quotas) do
-      local source = source_of(before, part)
-      if part.unit then
-        changed.sums[part.unit] = use.sums[part.unit]
-        changed.begun[part.unit] = source and use.begun[part.unit] or not source and now or nil
-      end
-      -- Of a start that an older version counted it is not known what it was charged before.
-      if not source or before.quotas[source].each ~= part.each then changed.changedAt = now end
-      if source and is_same_window(before.quotas[source], part) then changed[index] = use[source]
-      elseif source then changed[index] = quota.carry_over(before.quotas[source], use[source], part, now) end
-    end
-    return changed
-  end
-
-  -- Changes the bucket's limit. A slot that it has granted counts under the new one.
-  function usage.change_limit(bucket, limit, now)
-    local before, use = usage.of(bucket)
-    if before and bucket.granted ~= '' then usage.charge_slot(bucket, -1) end
-    bucket.limit, bucket.parts, bucket.partsOf = limit, read_parts(limit), limit
-    if not before and not bucket.parts then return end
-    local none = { quotas = {} }
-    bucket.use = changed_use(before or none, use or usage.new(none, 0, 0), bucket.parts or none, now)
-    bucket.isUseChanged = #(before or none).quotas > 0 or #(bucket.parts or none).quotas > 0
-    if bucket.parts then usage.allow_for_loss(bucket) end
-    if bucket.parts and bucket.granted ~= '' then usage.charge_slot(bucket, 1) end
   end
 end

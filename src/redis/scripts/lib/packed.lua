@@ -1,0 +1,80 @@
+-- The entries of a quota, packed: they are unpacked when a verb asks for them.
+
+do
+  -- Periods of calendars follow the clock that is shown.
+  local function forward_of(part)
+    return part.length and forward.by() or 0
+  end
+
+  -- Beside what it takes to look at one job: to look at the sums of a quota, to unpack so many entries, to pack them.
+  local function reading(entries) return 0.5 + entries / 200 end
+  local function unpacking(entries) return 0.3 + entries / 90 end
+  local function packing(entries) return 0.5 + entries / 40 end
+
+  -- How so many numbers are packed.
+  local formats = {}
+  local function doubles(count)
+    formats[count] = formats[count] or '<' .. string.rep('d', count)
+    return formats[count]
+  end
+
+  local Packed = {}
+  function Packed.__index(one, name)
+    if name ~= 'ends' and name ~= 'used' then return nil end
+    local count, by = one.size - one.skipped, forward_of(one.part)
+    local ends = { struct.unpack(doubles(count), one.raw, one.at + one.skipped * 8) }
+    local used = { struct.unpack(doubles(count), one.raw, one.at + (one.size + one.skipped) * 8) }
+    ends[count + 1], used[count + 1] = nil, nil
+    for entry = 1, by ~= 0 and count or 0 do ends[entry] = ends[entry] + by end
+    one.ends, one.used, usage.work = ends, used, usage.work + unpacking(count)
+    return one[name]
+  end
+
+  -- What a quota counts: `size` entries in `raw`, from `at` on, of which `skipped` are sums; `sum`: of the others, if known. Most verbs
+  -- need no more than that, and write the rest as it was read.
+  function usage.packed(one)
+    usage.work = usage.work + reading(one.size)
+    return setmetatable(one, Packed)
+  end
+
+  -- Where no entry has changed: only the sums of what waits differ from what was read.
+  local function with_sums(bucket, packed, whole)
+    local n, from = 1, bucket.use[1].at - 2
+    for index, one in ipairs(bucket.use) do
+      local _, counted, count = usage.counted(bucket, bucket.parts.quotas[index], one)
+      if not one.raw or one.skipped ~= count then return false end
+      usage.work = usage.work + reading(one.size)
+      if count > 1 then
+        local middle = one.at + one.size * 8
+        packed[n + 1], packed[n + 2] = string.sub(whole, from, middle - 1), counted
+        n, from = n + 2, middle + count * 8
+      end
+    end
+    packed[n + 1] = string.sub(whole, from)
+    return true
+  end
+
+  local function ends_of(one, part)
+    local by, ends = forward_of(part), one.ends
+    if by == 0 then return ends end
+    local before = {}
+    for entry, end_ in ipairs(ends) do before[entry] = end_ - by end
+    return before
+  end
+
+  -- Adds what is written of the quotas, behind the first text.
+  function usage.pack(bucket, packed)
+    if bucket.use.whole and with_sums(bucket, packed, bucket.use.whole) then return end
+    local n = 1
+    for index, one in ipairs(bucket.use) do
+      local part = bucket.parts.quotas[index]
+      local before, counted, count = usage.counted(bucket, part, one)
+      local size = #one.used
+      packed[n + 1], packed[n + 2] = struct.pack('<I2', size + count), before
+      packed[n + 3] = struct.pack(doubles(size), unpack(ends_of(one, part)))
+      packed[n + 4], packed[n + 5] = counted, struct.pack(doubles(size), unpack(one.used))
+      n, usage.work = n + 5, usage.work + packing(size)
+    end
+    for index = n + 1, #packed do packed[index] = nil end
+  end
+end
