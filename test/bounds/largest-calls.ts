@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis'
 import { SECOND } from '../../src/core/duration.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
+import { shardKey } from '../../src/redis/scripts/keys.ts'
 import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import { BACK, COMPLETED, RedisStage } from '../conformance/redis-stage.ts'
 import { at, request, TURN_CALLER } from '../support/backend-driver.ts'
@@ -24,6 +25,8 @@ const PARTS = {
 export interface LargestCall {
   readonly verb: string
   readonly limits?: Readonly<Record<string, LimitInput>>
+  /** When the line is opened; seconds. Default: 0. */
+  readonly openedAt?: number
   /** What stands in the shard before it. Returns what makes the call. */
   prepare(stage: RedisStage): Promise<() => Promise<unknown>>
 }
@@ -55,18 +58,22 @@ async function handDeep(stage: RedisStage): Promise<HandedJob[]> {
   return handed.filter(({ id }) => Number(id.slice(1)) < 50)
 }
 
+/** All of them are granted slots: those that are told to ask again do. */
+async function gateAll(stage: RedisStage, handed: readonly HandedJob[], lease = LEASE): Promise<void> {
+  for (let left = handed; left.length > 0; ) {
+    const asked = left.map((job) => ({ ...job, worker: 'w1', lead: 0, lease }))
+    const { answers } = await stage.backend.verbs.gate(0, asked, at(DUE))
+    left = left.filter((_, index) => answers[index]!.kind === 'wait')
+  }
+}
+
 /** The first jobs of all buckets; they have a slot, which is charged to all parts. */
 async function grantAll(stage: RedisStage, lease = LEASE, rounds = 3): Promise<HandedJob[]> {
   await admit(stage, rounds)
   const handed = await handAll(stage, 1, lease)
-  const named = { worker: 'w1', lead: 0, lease }
   for (let from = 0; from < handed.length; from += 50) {
     const some = handed.slice(from, from + 50)
-    await stage.backend.verbs.gate(
-      0,
-      some.map((job) => ({ ...job, ...named })),
-      at(DUE),
-    )
+    await gateAll(stage, some, lease)
   }
   return handed
 }
@@ -171,12 +178,7 @@ export const LARGEST_CALLS: Readonly<Record<string, LargestCall>> = {
     prepare: async (stage) => {
       await admit(stage, 3)
       const handed = (await handAll(stage)).slice(0, 50)
-      const named = { worker: 'w1', lead: 0, lease: LEASE }
-      await stage.backend.verbs.gate(
-        0,
-        handed.map((job) => ({ ...job, ...named })),
-        at(DUE),
-      )
+      await gateAll(stage, handed)
       return () =>
         stage.backend.verbs.start(
           0,
@@ -322,11 +324,77 @@ export const LARGEST_CALLS: Readonly<Record<string, LargestCall>> = {
   },
 }
 
+/** Five quotas, of which none holds a job back. */
+const FIVE = `1000000, 1/s, ${['', ' tokens', ' images', ' pages', ' calls']
+  .map((unit) => `1000000000${unit}/10 minutes${unit && ' 10 each'}`)
+  .join(', ')}`
+
+/** Of a window of ten minutes, in seconds. */
+const SUB_WINDOW = 10
+const FILLED_FROM = -61 * SUB_WINDOW
+
+/** What quotas count where something has started in each sub-window, as Redis keeps it. */
+async function filledQuotas(stage: RedisStage): Promise<Buffer> {
+  for (let second = FILLED_FROM; second < 0; second++) {
+    // Calls that are further apart look like a clock that was set.
+    await stage.backend.verbs.renew(0, [], 0, at(second))
+    if (second % SUB_WINDOW !== 0) continue
+    await stage.admit(`f${second}`, second, { key: 'filled' })
+    await stage.finish(await stage.run(second), COMPLETED, second)
+  }
+  await stage.backend.verbs.renew(0, [], 0, at(0))
+  const filled = await stage.redis.hgetBuffer(shardKey(stage.tag, 'quotas'), 'filled')
+  return filled!
+}
+
+/** The same call, while all sub-windows of five quotas count something in each bucket. */
+const underFilledQuotas = ({ verb, prepare }: LargestCall): LargestCall => ({
+  verb,
+  limits: { '*': FIVE },
+  openedAt: FILLED_FROM,
+  prepare: async (stage) => {
+    const filled = await filledQuotas(stage)
+    const act = await prepare(stage)
+    const quotas = shardKey(stage.tag, 'quotas')
+    for (const bucket of await stage.redis.hkeys(shardKey(stage.tag, 'buckets'))) {
+      await stage.redis.hset(quotas, bucket, filled)
+    }
+    return act
+  },
+})
+
+const admitToAll: LargestCall = {
+  verb: 'admit',
+  prepare: async (stage) => {
+    await admit(stage, 1)
+    const asked = Array.from({ length: 200 }, (_, index) => request(`n${index}`, { key: key(index) }))
+    return () => stage.backend.verbs.admitMany(asked, at(DUE))
+  },
+}
+
+export const FILLED_CALLS: Readonly<Record<string, LargestCall>> = {
+  'admit jobs under filled quotas': underFilledQuotas(admitToAll),
+  ...Object.fromEntries(
+    [
+      'hand jobs over',
+      'look for a slot',
+      'note starts',
+      'note ends',
+      'expire jobs',
+      'look at all buckets',
+    ].map((name) => [`${name} under filled quotas`, underFilledQuotas(LARGEST_CALLS[name]!)]),
+  ),
+}
+
 export async function openStage(
   url: string,
   client: Redis,
-  limits: LargestCall['limits'],
+  { limits, openedAt = 0 }: LargestCall,
 ): Promise<RedisStage> {
   await client.flushall()
-  return RedisStage.open(limits ?? '1000000, 1/s', { connection: connect(url), client, openedAt: at(0) })
+  return RedisStage.open(limits ?? '1000000, 1/s', {
+    connection: connect(url),
+    client,
+    openedAt: at(openedAt),
+  })
 }

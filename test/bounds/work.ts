@@ -11,6 +11,8 @@ export interface Cost {
 /** Bytes: what its commands were given, and what they found in fields of hashes and in strings. */
 export interface Work extends Cost {
   readonly bytes: number
+  /** Those of what quotas count, which scripts unpack and pack. */
+  readonly packed: number
 }
 
 type Scripts = ReadonlyMap<string, Pick<Script, 'sha'>>
@@ -54,7 +56,9 @@ export class EntryCounter {
       // All questions at once: one after the other, most of the time would be their way.
       const costs = await Promise.all(commands.map((command) => entriesOf(this.#redis, command)))
       const bytes = await Promise.all(commands.map((command) => bytesOf(this.#redis, command)))
-      works.push(...this.#name(sha, sumOf(costs)).map((named) => ({ ...named, bytes: sumOf(bytes) })))
+      const packed = bytes.filter((_, index) => commands[index]![1]?.endsWith(':quotas'))
+      const moved = { bytes: sumOf(bytes), packed: sumOf(packed) }
+      works.push(...this.#name(sha, sumOf(costs)).map((named) => ({ ...named, ...moved })))
     }
     return works
   }
