@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { Shaper } from '../src/index.ts'
@@ -23,16 +24,22 @@ const { values: flags } = parseArgs({
 
 const PARTS: Readonly<Record<number, string>> = {
   1: '',
-  3: ', 1000000000/hour, 1000 at once',
-  5: ', 1000000000/hour, 1000000000/day, 1000000000 tokens/minute 10 each, 1000 at once',
+  3: ', 1000000000/20s, 1000 at once',
+  5: ', 1000000000/20s, 1000000000/21s, 1000000000 tokens/20s 10 each, 1000 at once',
 }
 const KEYS = 100
 const BATCH = 200
+/** A quota counts in so many, so that these windows are full after twenty seconds. */
+const SUB_WINDOWS = 61
+const FILLED_JOBS = 2_000
+const SUB_WINDOW_MS = 340
 
 interface Cost {
   /** Microseconds for each job. */
   readonly admit: number
   readonly depart: number
+  /** Admission, while in each key something has started in each sub-window of each quota. */
+  readonly filled: number
 }
 
 async function trial(where: string, parts: number): Promise<Cost> {
@@ -47,22 +54,37 @@ async function trial(where: string, parts: number): Promise<Cost> {
     const { user, system } = process.cpuUsage()
     return user + system + ((await info?.cpuSeconds()) ?? 0) * 1e6
   }
-  const before = await used()
-  for (let first = 0; first < jobs; first += BATCH) {
-    const batch = Array.from({ length: BATCH }, (_, n) => ({ key: `k${(first + n) % KEYS}`, data: n }))
-    await shaper.enqueueMany(batch)
+  const admit = async (wanted: number) => {
+    for (let first = 0; first < wanted; first += BATCH) {
+      const length = Math.min(BATCH, wanted - first)
+      await shaper.enqueueMany(Array.from({ length }, (_, n) => ({ key: `k${(first + n) % KEYS}`, data: n })))
+    }
   }
+  const before = await used()
+  await admit(jobs)
   const admitted = await used()
   let count = 0
+  let worker: { close(): Promise<void> } | undefined
   await new Promise<void>((resolve) => {
-    shaper.work(() => {
+    worker = shaper.work(() => {
       if (++count === jobs) resolve()
     })
   })
   const departed = await used()
+  for (let n = 0; n < SUB_WINDOWS; n++) {
+    await Promise.all([admit(KEYS), sleep(SUB_WINDOW_MS)])
+  }
+  await worker!.close()
+  const filled = await used()
+  await admit(FILLED_JOBS)
+  const last = await used()
   await shaper.close()
   await server?.stop()
-  return { admit: (admitted - before) / jobs, depart: (departed - admitted) / jobs }
+  return {
+    admit: (admitted - before) / jobs,
+    depart: (departed - admitted) / jobs,
+    filled: (last - filled) / FILLED_JOBS,
+  }
 }
 
 function measure(where: string, parts: number): Cost {
@@ -75,7 +97,7 @@ function compare(where: string): void {
   const rounds = Array.from({ length: Number(flags.rounds) }, () =>
     Object.keys(PARTS).map((parts) => measure(where, Number(parts))),
   )
-  for (const what of ['admit', 'depart'] as const) {
+  for (const what of ['admit', 'depart', 'filled'] as const) {
     const cells = Object.keys(PARTS).map((parts, index) => {
       const cost = median(rounds.map((costs) => costs[index]![what]))
       const ratio = median(rounds.map((costs) => costs[index]![what] / costs[0]![what]))

@@ -12,9 +12,9 @@ export const SETS: readonly Mutant[] = [
     edits: [
       {
         file: `${LIB}/next.lua`,
-        find: '  if not parts.hasUnits then\n    for index in ipairs(charges)',
+        find: '  local together = {}\n',
         replace:
-          '  if parts then return usage.room_at(parts, use, charges, slot) end\n  if not parts.hasUnits then\n    for index in ipairs(charges)',
+          '  local together = {}\n  if parts then return usage.room_at(parts, use, handed.charges, slot) end\n',
       },
       {
         file: `${LIB}/grant.lua`,
