@@ -20,6 +20,7 @@ interface Flags extends LineFlags {
 
 interface SettleFlags extends Flags {
   readonly costOf: Costs
+  readonly fence?: number
   readonly attempt?: number
 }
 
@@ -70,16 +71,29 @@ export function settleCommand(): Command {
       'what it counts in quotas of named units, such as tokens=812',
       costsFlag,
     )
-    .option('--attempt <n>', 'the number of the attempt (default: the one that runs)', wholeNumber(1, 1_000))
+    .option(
+      '--fence <n>',
+      'the fence of the start (default: the one that runs)',
+      wholeNumber(1, Number.MAX_SAFE_INTEGER),
+    )
+    .option(
+      '--attempt <n>',
+      'the number of the attempt; one that started again needs its fence',
+      wholeNumber(1, 1_000),
+    )
     .action(async (id: string, flags: SettleFlags, self: Command) => {
       checkJobId(id)
-      const { costOf, attempt } = flags
-      const place = { ...placeOf(flags), ...(attempt !== undefined && { attempt }) }
-      const settled = await useLine(flags, self, (line) => line.settle(id, costOf, place))
+      const { costOf, fence, attempt } = flags
+      const which = { ...(fence !== undefined && { fence }), ...(attempt !== undefined && { attempt }) }
+      const asked = { ...placeOf(flags), ...which }
+      const settled = await useLine(flags, self, (line) => line.settle(id, costOf, asked))
       if (!settled) process.exitCode = EXIT.failure
       if (flags.json) print(JSON.stringify({ id, settled }))
       else if (settled) print(`settled  ${id}`)
-      else note(`job ${id} is not settled: it is unknown, does not run, or was settled before`)
+      else
+        note(
+          `job ${id} is not settled: it is unknown, does not run, was settled before, or another start was named`,
+        )
     })
 }
 

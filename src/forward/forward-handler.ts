@@ -37,7 +37,7 @@ export interface ForwardPorts {
 }
 
 /** The part of a job that the forwarder needs. */
-export type ForwardJob = Pick<ShapedJob, 'id' | 'key' | 'data' | 'attempt' | 'signal' | 'settle'>
+export type ForwardJob = Pick<ShapedJob, 'id' | 'key' | 'data' | 'attempt' | 'fence' | 'signal' | 'settle'>
 
 /** A handler for `shaper.work`. */
 export interface ForwardHandler {
@@ -190,7 +190,7 @@ function codingOf(headers: AnswerHeaders): string | undefined {
  */
 function headersOf(
   { headers, origin, body }: CheckedRequest,
-  { id, key, attempt }: ForwardJob,
+  { id, key, attempt, fence }: ForwardJob,
   plan: ForwardPlan,
   now: number,
 ): Record<string, string> {
@@ -206,6 +206,7 @@ function headersOf(
     'accept-encoding': 'identity',
     'idempotency-key': sentId,
     'shaper-attempt': String(attempt),
+    'shaper-fence': String(fence),
     'shaper-key': keyHeader(key),
     ...(plan.signingKey !== undefined && signatureHeaders(plan.signingKey, sentId, now, body ?? '')),
   }

@@ -68,9 +68,13 @@ export const settleSchema = z
         description: 'What the attempt really counts.',
         example: { tokens: 812 },
       }),
+    fence: z.optional(settleOptionsSchema.shape.fence).openapi({
+      description:
+        'The fence of the start, which its handler knows, so that no other is settled instead. Default: the one that runs.',
+    }),
     attempt: z.optional(settleOptionsSchema.shape.attempt).openapi({
       description:
-        'The number of the attempt, so that no other is settled instead. Default: the one that runs.',
+        'The number of the attempt. One that has started again, after a freeze or a crash, is settled only by its fence. Default: any.',
     }),
   })
   .openapi('Settle')

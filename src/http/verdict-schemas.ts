@@ -120,7 +120,8 @@ export const forecastSchema = z
 export const settledSchema = z
   .strictObject({
     settled: z.boolean().openapi({
-      description: 'False: the attempt was settled before, or does not run; then nothing was changed.',
+      description:
+        'False: the attempt was settled before, does not run, or is not the one that is meant; then nothing was changed.',
     }),
   })
   .openapi('Settled')

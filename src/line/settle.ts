@@ -14,9 +14,16 @@ export interface SettleRequest {
   readonly id: string
   /** A key of the first segment of the job's key. Default: the job that took the id first. */
   readonly key?: string | undefined
-  /** The number of the attempt. Default: the one that runs. */
-  readonly attempt?: number | undefined
+  readonly which: WhichStart
   readonly amounts: Costs
+}
+
+/** The start of a job that is meant. Default: the one that runs. */
+export interface WhichStart {
+  /** Names one start alone. */
+  readonly fence?: number | undefined
+  /** The number of its attempt. One that has started more than once names none, unless the fence does. */
+  readonly attempt?: number | undefined
 }
 
 export const MOST_UNITS = 8

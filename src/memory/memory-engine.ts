@@ -131,9 +131,9 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     return job !== undefined
   }
 
-  settle({ id, key, attempt, amounts }: SettleRequest): boolean {
+  settle({ id, key, which, amounts }: SettleRequest): boolean {
     const now = this.#clock.now()
-    const job = this.#store.runningJob(id, key, attempt)
+    const job = this.#store.runningJob(id, key, which)
     if (job === undefined || !this.#store.starts.settle(job, amounts, now)) return false
     emitSettled(this.#emitter, job, amounts, now)
     this.#changed()

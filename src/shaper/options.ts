@@ -140,7 +140,9 @@ export const findOptionsSchema = z.strictObject({
 
 /** Options of `settle`. */
 export const settleOptionsSchema = findOptionsSchema.extend({
-  /** The number of the attempt, from 1 on: where another may have begun, it is not settled instead. Default: the attempt that runs. */
+  /** `job.fence` of the start that is meant: no other is settled instead. Default: the one that runs. */
+  fence: z.int().min(1).optional(),
+  /** The number of the attempt, from 1 on. After a freeze or a crash a number starts again: then it names none. Default: any. */
   attempt: attempts.optional(),
 })
 

@@ -173,6 +173,6 @@ export function readFind(id: unknown, input: FindOptions): string | undefined {
 
 /** Reads the arguments of `settle`. @throws InvalidOptionsError or InvalidKeyError */
 export function readSettle(id: string, amounts: unknown, input: SettleOptions): SettleRequest {
-  const { attempt, ...place } = parseOptions(settleOptionsSchema, input, 'settle')
-  return { id, key: readFind(id, place), attempt, amounts: readAmounts(amounts) }
+  const { fence, attempt, ...place } = parseOptions(settleOptionsSchema, input, 'settle')
+  return { id, key: readFind(id, place), which: { fence, attempt }, amounts: readAmounts(amounts) }
 }

@@ -132,7 +132,8 @@ export class Shaper<Data = unknown, Result = unknown> {
 
   /**
    * Says what the running attempt of a job really counts, such as `{ tokens: 812 }`, as `job.settle` does in its handler. Resolves to true
-   * the first time, and to false later, and when the job is unknown or does not run. @throws (rejects) UnknownUnitError
+   * the first time, and to false later, and when the job is unknown or does not run. `{ fence }` of the start (`job.fence`) keeps a late
+   * report from settling another one. @throws (rejects) UnknownUnitError
    */
   async settle(id: string, amounts: Costs, input: options.SettleOptions = {}): Promise<boolean> {
     return this.#engine.settle(requests.readSettle(id, amounts, input))

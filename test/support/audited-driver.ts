@@ -5,6 +5,7 @@ import type { RuleChange } from '../../src/core/rule-layers.ts'
 import type { Costs } from '../../src/core/usage.ts'
 import type { BucketQueryInput } from '../../src/line/bucket-query.ts'
 import type { JobRequest } from '../../src/line/job.ts'
+import type { WhichStart } from '../../src/line/settle.ts'
 import { at, COMPLETED, type Driver, type Ending, type Request, request } from './backend-driver.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
@@ -74,6 +75,10 @@ export class AuditedDriver implements Driver {
 
   settle(id: string, amounts: Costs, now: number) {
     return this.#audited(this.#driver.settle(id, amounts, now), now)
+  }
+
+  settleRunning(id: string, amounts: Costs, which: WhichStart, now: number) {
+    return this.#audited(this.#driver.settleRunning(id, amounts, which, now), now)
   }
 
   finish(id: string, ending: Ending, now: number) {

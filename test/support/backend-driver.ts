@@ -10,6 +10,7 @@ import type { BucketPage, BucketQueryInput } from '../../src/line/bucket-query.t
 import type { JobRequest, WorkerJob } from '../../src/line/job.ts'
 import type { JobFacts } from '../../src/line/job-facts.ts'
 import type { Retention } from '../../src/line/options.ts'
+import type { WhichStart } from '../../src/line/settle.ts'
 
 /**
  * What every backend can do, in the words of a test, so that one suite runs over all of them. Times are microseconds
@@ -29,6 +30,8 @@ export interface Driver {
   startNext(now: number): Promise<Started | undefined>
   /** Says what the attempt that runs, or that ran last, really counts; answers whether that is taken. */
   settle(id: string, amounts: Costs, now: number): Promise<boolean>
+  /** The same from outside of its handler, for the start that is meant. */
+  settleRunning(id: string, amounts: Costs, which: WhichStart, now: number): Promise<boolean>
   /** Ends the attempt that runs. */
   finish(id: string, ending: Ending, now: number): Promise<void>
   /** Answers the end of the longest freeze. */

@@ -6,6 +6,7 @@ import type { RuleChange } from '../../src/core/rule-layers.ts'
 import type { Costs } from '../../src/core/usage.ts'
 import { type BucketQueryInput, bucketQuerySchema } from '../../src/line/bucket-query.ts'
 import type { Retention } from '../../src/line/options.ts'
+import type { WhichStart } from '../../src/line/settle.ts'
 import type { JobRecord } from '../../src/memory/store/job-record.ts'
 import { MemoryStore } from '../../src/memory/store/memory-store.ts'
 import { WalkTurns } from '../../src/memory/walk-turns.ts'
@@ -74,6 +75,11 @@ class MemoryDriver implements Driver {
 
   async settle(id: string, amounts: Costs, now: number) {
     const job = this.#started.get(id)
+    return job !== undefined && this.#store.starts.settle(job, amounts, now)
+  }
+
+  async settleRunning(id: string, amounts: Costs, which: WhichStart, now: number) {
+    const job = this.#store.runningJob(id, undefined, which)
     return job !== undefined && this.#store.starts.settle(job, amounts, now)
   }
 

@@ -8,6 +8,7 @@ import type { BaseOrigin } from '../../src/core/rule-view.ts'
 import type { Costs } from '../../src/core/usage.ts'
 import { type BucketQueryInput, bucketQuerySchema } from '../../src/line/bucket-query.ts'
 import { type Retention, retentionOf } from '../../src/line/options.ts'
+import type { WhichStart } from '../../src/line/settle.ts'
 import { Connection } from '../../src/redis/connection/connection.ts'
 import { type ConnectionInput, parseConnection } from '../../src/redis/connection/connection-input.ts'
 import { RedisBackend } from '../../src/redis/redis-backend.ts'
@@ -185,6 +186,10 @@ class RedisDriver implements Driver {
     if (started === undefined) return false
     const { key, fence } = started
     return this.#backend.verbs.settle({ id, key, fence, amounts }, now)
+  }
+
+  async settleRunning(id: string, amounts: Costs, which: WhichStart, now: number) {
+    return (await this.#backend.verbs.settleRunning({ id, amounts, which }, now)) !== undefined
   }
 
   async finish(id: string, ending: Ending, now: number) {

@@ -96,10 +96,10 @@ export class ApiClient {
     }
   }
 
-  /** Returns false when the attempt was settled before, and when the job is unknown or does not run. */
-  async settle(id: string, costs: Costs, { attempt, ...place }: SettleOptions = {}): Promise<boolean> {
-    const call = { method: 'POST', body: { costs, attempt } } as const
-    const answer = await this.#calls.call(`${jobPath(id)}/settle${queryOf(place)}`, call)
+  /** Returns false when the start was settled before, and when the job is unknown, or does not run in the one that is meant. */
+  async settle(id: string, costs: Costs, { key, ...which }: SettleOptions = {}): Promise<boolean> {
+    const call = { method: 'POST', body: { costs, ...which } } as const
+    const answer = await this.#calls.call(`${jobPath(id)}/settle${queryOf({ key })}`, call)
     return !this.#calls.isUnknown(answer) && this.#calls.read(settledReply, answer).settled
   }
 

@@ -108,9 +108,9 @@ export function jobRoutes(api: RouteContext): Route[] {
       answers: { 200: { description: 'Whether it was settled now.', ...jsonContent(settledSchema) } },
       problems: ['not-found', 'unknown-unit', 'invalid'],
       answer: async (call) => {
-        const { costs, attempt } = await readRequest(api, call, settleSchema)
+        const { costs, ...which } = await readRequest(api, call, settleSchema)
         const { id, key } = await jobOf(call)
-        return call.context.json({ settled: await shaper.settle(id, costs, { key, attempt }) })
+        return call.context.json({ settled: await shaper.settle(id, costs, { key, ...which }) })
       },
     },
   ]

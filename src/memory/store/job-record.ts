@@ -63,6 +63,8 @@ export class JobRecord implements WorkerJob, WaitingJob, LineEntry, Due {
   declare readonly isTurn?: true
   /** A job of another first segment had its id for a name. */
   declare readonly isTwin?: true
+  /** The attempt of its number has started before, and froze the bucket. */
+  declare startsAgain?: boolean
   #state: JobState = 'waiting'
   attempt = 0
   fence = 0

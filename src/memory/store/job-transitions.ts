@@ -41,9 +41,11 @@ export class JobTransitions {
       bucketCore.returnToLine(bucket, job.cost)
       if (outcome.kind === 'freeze') {
         job.attempt--
+        job.startsAgain = true
         bucket.rejoinFirst(job)
       } else {
         job.error = outcome.error
+        if (job.startsAgain) job.startsAgain = false
         bucket.rejoin(job)
       }
       this.#agenda.watch(job)

@@ -11,6 +11,7 @@ import type { Costs } from '../../core/usage.ts'
 import * as verdicts from '../../core/verdict.ts'
 import type { JobRequest } from '../../line/job.ts'
 import type { Retention } from '../../line/options.ts'
+import type { WhichStart } from '../../line/settle.ts'
 import { Agenda } from './agenda.ts'
 import { BucketHolds } from './bucket-holds.ts'
 import type { HandlerPool } from './departures.ts'
@@ -170,11 +171,14 @@ export class MemoryStore {
     this.#transitions.finish(job, outcome, now)
   }
 
-  /** The job of this id, if it runs, and in the attempt of this number if one is given. */
-  runningJob(id: string, key?: string, attempt?: number): JobRecord | undefined {
+  /** The job of this id, if the start runs that is meant. */
+  runningJob(id: string, key: string | undefined, { fence, attempt }: WhichStart): JobRecord | undefined {
     const job = this.#jobs.find(id, key)
     if (job?.state !== 'running' || job.isTurn) return undefined
-    return attempt === undefined || attempt === job.attempt ? job : undefined
+    if (fence !== undefined && fence !== job.fence) return undefined
+    if (attempt === undefined) return job
+    const isAmbiguous = fence === undefined && job.startsAgain
+    return attempt === job.attempt && !isAmbiguous ? job : undefined
   }
 
   /** The rule book in force. */

@@ -33,7 +33,9 @@ else
 end
 local may_start = state.state == 'granted' and started_at ~= ''
 local is_meant = state.fence == fence
-if not fence then is_meant = not is_turn(name) and (not attempt or state.attempt == attempt) end
+-- After a freeze or a crash the same number starts again, and does not say which start is meant.
+if not fence then is_meant = not is_turn(name) and not (attempt and state.kind == 'back') end
+is_meant = is_meant and (not attempt or state.attempt == attempt)
 if not cost and is_meant and (state.state == 'running' or may_start) and not state.isSettled then bucket = read_bucket(state.key) end
 if not bucket then return { 'none' } end
 read_list(bucket, 'handed')

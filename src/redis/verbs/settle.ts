@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { UnknownUnitError } from '../../core/errors.ts'
+import type { Costs } from '../../core/usage.ts'
+import type { WhichStart } from '../../line/settle.ts'
 import { list, number, oneOf, rest, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -30,8 +32,7 @@ export interface SettleRequest {
 export interface SettleRunning extends Pick<SettleRequest, 'id' | 'amounts'> {
   /** A key of the first segment of the job's key. */
   readonly key?: string | undefined
-  /** The number of the attempt. Default: the one that runs. */
-  readonly attempt?: number | undefined
+  readonly which?: WhichStart
 }
 
 /** The start that was settled; `at` in microseconds. */
@@ -55,19 +56,20 @@ export function settleVerb(store: Store) {
 }
 
 /**
- * The same from outside of the worker: for the attempt of this number, or the one that runs. Undefined: it was settled before, or does
- * not run. Asks all shards where no key says which it is in.
+ * The same from outside of the worker. Undefined: it was settled before, or does not run in the start that is meant. Asks all shards where no key says which it is in.
  *
  * @throws UnknownUnitError
  */
 export function settleRunningVerb(store: Store) {
-  return async (request: SettleRunning, now?: number): Promise<SettledStart | undefined> => {
-    const ask = (shard: number) => settle(store, shard, request, now)
+  return async ({ which, ...request }: SettleRunning, now?: number): Promise<SettledStart | undefined> => {
+    // A turn is settled by its caller.
+    if (request.id.startsWith('~')) return undefined
+    const ask = (shard: number) => settle(store, shard, { ...request, ...which }, now)
     return request.key === undefined ? store.firstFound(ask) : ask(store.shardOf(request.key))
   }
 }
 
-type Asked = Partial<Pick<SettleRequest, 'fence' | 'startedAt' | 'ended'>> & SettleRunning
+type Asked = Partial<Pick<SettleRequest, 'startedAt' | 'ended'>> & WhichStart & Omit<SettleRunning, 'which'>
 
 async function settle(
   store: Store,

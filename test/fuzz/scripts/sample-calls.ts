@@ -151,7 +151,10 @@ const WAYS: readonly ((shard: BusyShard) => unknown)[] = [
       now,
     ),
   ({ stage }) =>
-    stage.backend.verbs.settleRunning({ id: 'running', key: 'a', attempt: 9, amounts: { tokens: 5 } }, now),
+    stage.backend.verbs.settleRunning(
+      { id: 'running', key: 'a', which: { attempt: 9 }, amounts: { tokens: 5 } },
+      now,
+    ),
   ({ stage, jobs }) => stage.backend.verbs.areHanded(0, [jobs.handed, jobs.running]),
   ({ stage }) => stage.backend.verbs.quarantine(0, now),
   ({ stage }) => stage.backend.verbs.quarantine(0, now, 'step', 100_000),

@@ -83,7 +83,8 @@ describe('a settlement that comes too late is refused in the library, over HTTP 
     expect(await shaper.settle('j', { tokens: 30 })).toBe(true)
     expect(await refuse('j', 200)).toEqual({
       body: { settled: false },
-      stderr: 'job j is not settled: it is unknown, does not run, or was settled before\n',
+      stderr:
+        'job j is not settled: it is unknown, does not run, was settled before, or another start was named\n',
     })
     expect(await used()).toBe(30)
     end()

@@ -135,7 +135,9 @@ describe('a job of a service', () => {
     await started
     const settle = (...more: string[]) => run('settle', 'order-42', '--url', url, ...more)
     expect(await settle('--cost-of', 'tokens=1', '--attempt', '2')).toMatchObject({ code: 1, stdout: '' })
-    const first = await settle('--cost-of', 'tokens=812')
+    expect(await settle('--cost-of', 'tokens=1', '--fence', '2')).toMatchObject({ code: 1, stdout: '' })
+    expect(await settle('--cost-of', 'tokens=1', '--fence', '0')).toMatchObject({ code: 2, stdout: '' })
+    const first = await settle('--cost-of', 'tokens=812', '--fence', '1')
     expect(first).toEqual({ code: 0, stdout: 'settled  order-42\n', stderr: '' })
     expect((await shaper.inspect('k'))!.quotas).toMatchObject([{ used: 812 }])
     const { code, stdout } = await settle('--cost-of', 'tokens=1', '--json')

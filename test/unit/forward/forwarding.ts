@@ -53,8 +53,8 @@ export function forwarder(settings: ForwardSettings, ports: ForwardPorts = {}) {
 }
 
 export function jobOf(data: unknown, more: Partial<ForwardJob> = {}): ForwardJob {
-  const job = { id: 'job-1', key: 'api/acme', attempt: 1, data, signal: new AbortController().signal }
-  return { ...job, settle: async () => false, ...more }
+  const job = { id: 'job-1', key: 'api/acme', attempt: 1, fence: 1, data }
+  return { ...job, signal: new AbortController().signal, settle: async () => false, ...more }
 }
 
 /** What a promise was rejected with. */

@@ -209,7 +209,7 @@ test('headers of the job, then of the configuration, then of the forwarder are s
     constructor: 'y',
   }
   const data = { method: 'POST', url: `${side.url}/a/../b?c=d%20e#f`, headers: given, body: { a: 'ü' } }
-  await forward(jobOf(data, { id: 'order-7', key: 'api/acme +1%', attempt: 3 }))
+  await forward(jobOf(data, { id: 'order-7', key: 'api/acme +1%', attempt: 3, fence: 17 }))
   const [{ rawHeaders, ...call }] = side.received as [(typeof side.received)[0]]
   expect(call).toMatchObject({ method: 'POST', path: '/b?c=d%20e', body: '{"a":"ü"}' })
   expect(call.headers).toEqual({
@@ -229,6 +229,7 @@ test('headers of the job, then of the configuration, then of the forwarder are s
     'accept-encoding': 'identity',
     'idempotency-key': 'api:order-7',
     'shaper-attempt': '3',
+    'shaper-fence': '17',
     'shaper-key': 'api/acme%20+1%25',
   })
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase())

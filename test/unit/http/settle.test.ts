@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { settledSchema } from '../../../src/http/verdict-schemas.ts'
+import { FreezeError } from '../../../src/index.ts'
 import { Api, expectProblem, sha256 } from './api.ts'
 
 const LIMIT = '9, 1/s, 100/minute, 1000 tokens/minute 400 each'
@@ -63,6 +64,18 @@ test('its handler may be first, and nothing is settled before the start, between
   expect(ended).toMatchObject({ status: 200, body: { settled: false } })
 })
 
+test('a start that froze its key is named by its fence, and is not the one that has its number by now', async () => {
+  const { api, settle, tokensUsed, fail } = await running(LIMIT.replace('1000', '2000'))
+  fail(new FreezeError({ forMs: 100 }))
+  await api.pass(5_000)
+  for (const which of [{ attempt: 1 }, { fence: 1 }, { fence: 1, attempt: 1 }, { fence: 2, attempt: 2 }]) {
+    expect((await settle({ costs: { tokens: 5 }, ...which })).body).toEqual({ settled: false })
+  }
+  expect(await tokensUsed()).toBe(1_800)
+  expect((await settle({ costs: { tokens: 5 }, fence: 2 })).body).toEqual({ settled: true })
+  expect(await tokensUsed()).toBe(905)
+})
+
 test('a job that is unknown, or not for the token, is answered with 404', async () => {
   const token = 'x'.repeat(32)
   const tokens = [
@@ -102,7 +115,9 @@ test.each([
   ['no name', { costs: { 'to kens': 1 } }, '#/costs'],
   ['too many units', { costs: Object.fromEntries([...'abcdefghi'].map((unit) => [unit, 1])) }, '#/costs'],
   ['a list as a body', [{ costs: { tokens: 1 } }], undefined],
-  ['an unknown field', { costs: { tokens: 1 }, fence: 1 }, undefined],
+  ['an unknown field', { costs: { tokens: 1 }, epoch: 1 }, undefined],
+  ['fence 0', { costs: { tokens: 1 }, fence: 0 }, '#/fence'],
+  ['a fence as text', { costs: { tokens: 1 }, fence: '1' }, '#/fence'],
   ['attempt 0', { costs: { tokens: 1 }, attempt: 0 }, '#/attempt'],
   ['an attempt as text', { costs: { tokens: 1 }, attempt: '1' }, '#/attempt'],
 ])('%s is refused, and nothing is changed', async (_, body, pointer) => {
