@@ -26,6 +26,10 @@ export type CountedJob = WaitingJob & Counted
 /** The part of a limit that quotas are. */
 export type Quotas = Pick<Limit, 'quotas'>
 
+interface Windows {
+  readonly quotas: readonly quotas.QuotaWindow[]
+}
+
 export function createUsage({ quotas: parts }: Quotas): Usage {
   return parts.map(quotas.createUse)
 }
@@ -103,7 +107,10 @@ export function giveBack(limit: Quotas, usage: Usage, charges: readonly number[]
   }
 }
 
-/** Counts `actual` instead of `charged` in the quotas of the unit, for the start at `at`. */
+/**
+ * Counts `actual` instead of `charged` in the quotas of the unit, for the start at `at`; where what it was charged may stand elsewhere
+ * (`stands`, by the place of the quota), nothing is taken back.
+ */
 export function settle(
   limit: Quotas,
   usage: Usage,
@@ -111,9 +118,11 @@ export function settle(
   charged: number,
   actual: number,
   at: number,
+  stands: (index: number) => boolean = () => true,
 ): void {
   for (const [index, quota] of limit.quotas.entries()) {
-    if (quota.unit === unit) quotas.charge(quota, usage[index]!, actual - charged, at)
+    const more = quota.unit === unit ? actual - charged : 0
+    if (more > 0 || stands(index)) quotas.charge(quota, usage[index]!, more, at)
   }
 }
 
@@ -123,25 +132,22 @@ export function tidy(limit: Quotas, usage: Usage, now: number): void {
 }
 
 /** Returns the usage under a limit that changed at `now`. A quota goes on from the one of its unit that looks back farthest. */
-export function changeUsage(
-  before: { readonly quotas: readonly quotas.QuotaWindow[] },
-  usage: Readonly<Usage>,
-  after: Quotas,
-  now: number,
-): Usage {
+export function changeUsage(before: Windows, usage: Readonly<Usage>, after: Quotas, now: number): Usage {
   return after.quotas.map((quota) => {
-    const same = before.quotas
-      .map((known, index) => ({ known, index }))
-      .filter(({ known }) => known.unit === quota.unit)
-    const [longest] = same.toSorted(
-      (a, b) => quotas.lengthOf(b.known.window) - quotas.lengthOf(a.known.window),
-    )
-    const source = same.find(({ known }) => isSameWindow(known, quota)) ?? longest
+    const source = sourceOf(before, quota)
     if (source === undefined) return quotas.createUse()
-    const use = usage[source.index]!
-    if (isSameWindow(source.known, quota)) return quotas.copyUse(use)
-    return quotas.carryOver(source.known, use, quota, now)
+    const [known, use] = [before.quotas[source]!, usage[source]!]
+    return isSameWindow(known, quota) ? quotas.copyUse(use) : quotas.carryOver(known, use, quota, now)
   })
+}
+
+/** Returns the place of the quota from which one of a changed limit goes on; undefined: no other counts its unit. */
+export function sourceOf(before: Windows, quota: quotas.QuotaWindow): number | undefined {
+  const same = before.quotas
+    .map((known, index) => ({ known, index }))
+    .filter(({ known }) => known.unit === quota.unit)
+  const [longest] = same.toSorted((a, b) => quotas.lengthOf(b.known.window) - quotas.lengthOf(a.known.window))
+  return (same.find(({ known }) => isSameWindow(known, quota)) ?? longest)?.index
 }
 
 /** When the usage no longer affects a departure. */

@@ -15,6 +15,8 @@ const LIMITS = [
   '20, 20/s, 5/second, 12 per 7 seconds',
   '20, 40/s, 3000 tokens/minute 100 each, 10 per 2 seconds',
   '20, 10/s, 500 tokens per 5 seconds 40 each, 3 at once',
+  '20, 10/s, 500 tokens/minute 40 each',
+  '20, 10/s, 500 tokens/second 40 each',
   '20, 10/s, 50 tokens per 3 seconds 40 each',
   '20, 10/s, 300 tokens per 3 seconds 9 each, 20 images/second 2 each, 1 at once',
   '20, 20/s, 2 at once',

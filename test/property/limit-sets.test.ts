@@ -13,48 +13,69 @@ const LIMITS = [
   '20, 20/s, tolerance 0, 90 tokens/second 10 each',
   '10, 5/s',
 ]
+/** Windows of one unit that are replaced by longer and shorter ones, and go for a time. */
+const WINDOWS = [
+  '20, 20/s, tolerance 0, 100 tokens/hour 50 each',
+  '20, 20/s, tolerance 0, 100 tokens/second 50 each',
+  '20, 20/s, tolerance 0',
+]
 /** No job is above a whole quota of any of the limits, so all depart in the end. */
 const MOST_TOKENS = 60
 
 const limit = fc.constantFrom(...LIMITS)
 const tokens = fc.integer({ min: 1, max: MOST_TOKENS })
-const step = fc.record({
-  afterMs: fc.integer({ min: 0, max: 900 }),
-  action: fc.oneof(
-    {
-      weight: 12,
-      arbitrary: fc.record({
-        do: fc.constant('enqueue' as const),
-        cost: fc.integer({ min: 1, max: 3 }),
-        tokens: fc.option(tokens, { nil: undefined }),
-        deadlineMs: fc.option(fc.integer({ min: 1, max: 4_000 }), { nil: undefined, freq: 4 }),
-      }),
-    },
-    {
-      weight: 1,
-      arbitrary: fc.record({ do: fc.constant('freeze' as const), forMs: fc.integer({ min: 1, max: 900 }) }),
-    },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('limit' as const), limit }) },
-    {
-      weight: 1,
-      arbitrary: fc.record({
-        do: fc.constant('turn' as const),
-        tokens,
-        holdsMs: fc.integer({ min: 0, max: 900 }),
-      }),
-    },
-  ),
-})
-const fate = fc.record({
-  takesMs: fc.integer({ min: 0, max: 700 }),
-  settles: fc.option(fc.integer({ min: 0, max: 90 }), { nil: undefined }),
-  fails: fc.boolean(),
-})
-const scenario = fc.record({
-  first: limit,
-  fates: fc.array(fate, { minLength: 1, maxLength: 6 }),
-  steps: fc.array(step, { minLength: 1, maxLength: 40, size: 'max' }),
-})
+
+interface Drawn {
+  readonly limits: readonly string[]
+  readonly changes: number
+  readonly longestMs: number
+  /** So long at most a limit is in force until the one before is set again; absent: until the next. */
+  readonly briefMs?: number
+}
+
+const scenarioOf = ({ limits, changes, longestMs, briefMs }: Drawn) => {
+  const limit = fc.constantFrom(...limits)
+  const forMs = briefMs === undefined ? fc.constant(undefined) : fc.integer({ min: 0, max: briefMs })
+  const fate = fc.record({
+    takesMs: fc.integer({ min: 0, max: longestMs }),
+    settles: fc.option(fc.integer({ min: 0, max: 90 }), { nil: undefined }),
+    fails: fc.boolean(),
+  })
+  return fc.record({
+    first: limit,
+    fates: fc.array(fate, { minLength: 1, maxLength: 6 }),
+    steps: fc.array(stepOf(limit, forMs, changes), { minLength: 1, maxLength: 40, size: 'max' }),
+  })
+}
+
+const stepOf = (limit: fc.Arbitrary<string>, forMs: fc.Arbitrary<number | undefined>, changes: number) =>
+  fc.record({
+    afterMs: fc.integer({ min: 0, max: 900 }),
+    action: fc.oneof(
+      {
+        weight: 12,
+        arbitrary: fc.record({
+          do: fc.constant('enqueue' as const),
+          cost: fc.integer({ min: 1, max: 3 }),
+          tokens: fc.option(tokens, { nil: undefined }),
+          deadlineMs: fc.option(fc.integer({ min: 1, max: 4_000 }), { nil: undefined, freq: 4 }),
+        }),
+      },
+      {
+        weight: 1,
+        arbitrary: fc.record({ do: fc.constant('freeze' as const), forMs: fc.integer({ min: 1, max: 900 }) }),
+      },
+      { weight: changes, arbitrary: fc.record({ do: fc.constant('limit' as const), limit, forMs }) },
+      {
+        weight: 1,
+        arbitrary: fc.record({
+          do: fc.constant('turn' as const),
+          tokens,
+          holdsMs: fc.integer({ min: 0, max: 900 }),
+        }),
+      },
+    ),
+  })
 
 /** A start as the oracle counts it: tokens as settled, from the time of the settlement on. */
 interface Start {
@@ -112,9 +133,15 @@ class Oracle {
   }
 }
 
-test('whatever comes, settles, fails or changes, no quota is exceeded and no place is taken twice', async () => {
+test.each<[string, Drawn]>([
+  ['whatever comes, settles, fails or changes', { limits: LIMITS, changes: 1, longestMs: 700 }],
+  [
+    'windows come and go while handlers run',
+    { limits: WINDOWS, changes: 3, longestMs: 9_000, briefMs: 3_000 },
+  ],
+])('%s: no quota is exceeded and no place is taken twice', async (_, drawn) => {
   await fc.assert(
-    fc.asyncProperty(scenario, async ({ first, fates, steps }) => {
+    fc.asyncProperty(scenarioOf(drawn), async ({ first, fates, steps }) => {
       const clock = new VirtualClock()
       const shaper = new Shaper<number | null>('sets', {
         limits: { '*': first },
@@ -144,14 +171,20 @@ test('whatever comes, settles, fails or changes, no quota is exceeded and no pla
           }
         }),
       )
+      const setLimit = async (text: string) => {
+        // A caller whose turn has come hears of it a moment later.
+        await clock.advance(0)
+        await shaper.limits.set('*', text)
+        oracle.change(text)
+      }
       for (const { afterMs, action } of steps) {
         await clock.advance(afterMs * MS)
         if (action.do === 'freeze') await shaper.freeze('k', action.forMs)
         else if (action.do === 'limit') {
-          // A caller whose turn has come hears of it a moment later.
-          await clock.advance(0)
-          await shaper.limits.set('*', action.limit)
-          oracle.change(action.limit)
+          await setLimit(action.limit)
+          if (action.forMs === undefined) continue
+          await clock.advance(action.forMs * MS)
+          await setLimit(first)
         } else if (action.do === 'turn') {
           void shaper
             .acquire('k', { costs: { tokens: action.tokens } })
@@ -174,7 +207,7 @@ test('whatever comes, settles, fails or changes, no quota is exceeded and no pla
           })
         }
       }
-      await clock.advance(600_000 * MS)
+      await clock.advance(180_000_000 * MS)
       expect(oracle.breaches).toEqual([])
       expect((await shaper.audit()).waiting + (await shaper.audit()).retrying).toBe(0)
       await recording.audit()

@@ -6,7 +6,7 @@ import { isTurnId } from './turn-id.ts'
 
 const LIB = new URL('../../src/redis/scripts/lib/', import.meta.url)
 const PARTS =
-  'values shard forward job warmth quota room calendar usage packed stored charge change lost bucket pace state blocks next line sums waiting'
+  'values shard forward job warmth quota room calendar usage packed stored charge change lost moved bucket pace state blocks next line sums waiting'
     .split(' ')
     .map((part) => readFileSync(new URL(`${part}.lua`, LIB), 'utf8'))
 

@@ -1,17 +1,16 @@
 import type { Limit } from '../../core/limit.ts'
-import type { Quota } from '../../core/quota.ts'
 import * as usages from '../../core/usage.ts'
 import type { Charge, JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
 /** Charges a start at `now` to every quota of the bucket, which were asked in the same tick. */
 export function chargeStart(job: JobRecord, now: number): void {
-  const { limit, usage, counts } = job.bucket
+  const { limit, usage, changes } = job.bucket
   if (usage === undefined) return
   const charges = usages.chargesOf(limit, job)
   usages.tidy(limit, usage, now)
   usages.charge(limit, usage, charges, now)
-  job.charge = { limit, counts, charges, at: now, isOver: false }
+  job.charge = { limit, after: changes?.count ?? 0, charges, at: now, isOver: false }
   noteTurn(job, now)
 }
 
@@ -22,9 +21,13 @@ export function moveCharge(job: JobRecord, at: number): void {
   if (charge === undefined || usage === undefined) return
   bringUp(charge, bucket)
   bucket.forgetEnd()
-  usages.giveBack(limit, usage, charge.charges, charge.at)
+  const changes = bucket.changes?.count ?? 0
+  const stands = (units: number, index: number) => (charge.after >= movedAt(bucket, index) ? units : 0)
+  const standing = charge.after === changes ? charge.charges : charge.charges.map(stands)
+  usages.giveBack(limit, usage, standing, charge.at)
   usages.charge(limit, usage, charge.charges, at)
   charge.at = at
+  charge.after = changes
   noteTurn(job, at)
 }
 
@@ -41,40 +44,49 @@ export function settleCharge(job: JobRecord, amounts: usages.Costs): boolean {
   bringUp(charge, job.bucket)
   job.bucket.forgetEnd()
   charge.isOver = true
+  const stands = (index: number) => charge.after >= movedAt(job.bucket, index)
   for (const [unit, actual] of Object.entries(amounts)) {
     const index = limit.quotas.findIndex((quota) => quota.unit === unit)
-    usages.settle(limit, usage, unit, charge.charges[index]!, actual, charge.at)
+    usages.settle(limit, usage, unit, charge.charges[index]!, actual, charge.at, stands)
     charge.charges = charge.charges.map((units, at) => (limit.quotas[at]!.unit === unit ? actual : units))
   }
   return true
 }
 
-/** Begins a count of each unit that the bucket's limit does not count yet. To be called before it becomes `after`. */
-export function beginCounts(bucket: MemoryBucket, after: Limit): void {
-  const { limit, counts } = bucket
-  const isNew = ({ unit }: Quota) => limit.quotas.every((quota) => quota.unit !== unit)
-  if (!after.quotas.some(isNew)) return
-  bucket.counts = new Map(
-    after.quotas.map((quota) => [quota.unit, isNew(quota) ? Symbol(quota.unit) : counts?.get(quota.unit)]),
-  )
+/** Notes that the bucket's limit becomes `after`, in whose quotas earlier starts may count nothing, or elsewhere. To be called before. */
+export function noteChange(bucket: MemoryBucket, { quotas }: Limit): void {
+  const { limit, changes } = bucket
+  const count = (changes?.count ?? 0) + 1
+  const known = quotas.map((quota) => {
+    const source = usages.sourceOf(limit, quota)
+    if (source === undefined) return { begun: count, moved: count }
+    const { begun, moved } = changes?.quotas[source] ?? { begun: 0, moved: 0 }
+    return { begun, moved: usages.isSameWindow(limit.quotas[source]!, quota) ? moved : count }
+  })
+  if (quotas.length > 0 || limit.quotas.length > 0) bucket.changes = { count, quotas: known }
 }
 
 /** The charge of an attempt that started before its limit had quotas. A turn would not be known as released. */
 function uncharged(job: JobRecord): Charge | undefined {
-  const { limit, counts } = job.bucket
+  const { limit, changes } = job.bucket
   if (job.isTurn || job.departedAt === undefined) return undefined
-  job.charge = { limit, counts, charges: limit.quotas.map(() => 0), at: job.departedAt, isOver: false }
+  const charges = limit.quotas.map(() => 0)
+  job.charge = { limit, after: changes?.count ?? 0, charges, at: job.departedAt, isOver: false }
   return job.charge
 }
 
 /** The charge under a limit that has changed since: all quotas of a unit count the same, and a new count has counted nothing. */
-function bringUp(charge: Charge, { limit, counts }: MemoryBucket): void {
-  const { limit: before, counts: known, charges } = charge
-  if (before === limit && known === counts) return
+function bringUp(charge: Charge, { limit, changes }: MemoryBucket): void {
+  const { limit: before, charges } = charge
+  if (changes === undefined || charge.after === changes.count) return
   charge.limit = limit
-  charge.counts = counts
-  charge.charges = limit.quotas.map(({ unit }) => {
-    if (known?.get(unit) !== counts?.get(unit)) return 0
+  charge.charges = limit.quotas.map(({ unit }, index) => {
+    if (charge.after < changes.quotas[index]!.begun) return 0
     return charges[before.quotas.findIndex((quota) => quota.unit === unit)]!
   })
+}
+
+/** The change since which a start surely stands in that quota where it was counted. */
+function movedAt({ changes }: MemoryBucket, index: number): number {
+  return changes === undefined ? 0 : changes.quotas[index]!.moved
 }

@@ -11,16 +11,22 @@ import { positionOf } from './jobs-ahead.ts'
 import type { LineEntry } from './line.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
-/**
- * Which count of each unit a bucket has: a unit that its limit was without for a time begins another one, and what ran before counts
- * nothing in it. Undefined: that of the bucket's first limit.
- */
-export type UnitCounts = ReadonlyMap<string | undefined, symbol | undefined>
+/** How often the limit of a bucket has changed, and by which of the changes each quota came to be what it is; 0: by none. */
+export interface LimitChanges {
+  readonly count: number
+  readonly quotas: readonly {
+    /** Its unit was new: what ran before counts nothing. */
+    readonly begun: number
+    /** Its window was another: what ran before may stand elsewhere, or not at all. */
+    readonly moved: number
+  }[]
+}
 
 /** What a start was charged in each quota of a limit, and the time at which it counts. */
 export interface Charge {
   limit: Limit
-  counts: UnitCounts | undefined
+  /** It came after so many changes of the bucket's limit. */
+  after: number
   charges: number[]
   at: number
   /** It was settled, or the attempt has ended. */

@@ -4,7 +4,7 @@ import type { HeapUse } from '../../core/heap-use.ts'
 import type { LayeredBook } from '../../core/layered-book.ts'
 import { bytesOfRule } from '../../core/rule-bounds.ts'
 import { beginningOf, type RuleChange } from '../../core/rule-layers.ts'
-import { beginCounts } from './charges.ts'
+import { noteChange } from './charges.ts'
 import { MemoryBucket } from './memory-bucket.ts'
 
 /** Bytes that a bucket takes of the heap beside its key and its jobs, with its places in maps, measured: docs/decisions/service.md. */
@@ -86,7 +86,7 @@ export class LiveBuckets {
       if (rule === undefined || (rule.limit === bucket.limit && rule.pattern === bucket.pattern)) continue
       bucket.pattern = rule.pattern
       const before = bytesOf(bucket)
-      beginCounts(bucket, rule.limit)
+      noteChange(bucket, rule.limit)
       changeLimit(bucket, rule.limit, now)
       this.#use.grow(bucket.use!, bytesOf(bucket) - before)
       yield bucket

@@ -8,7 +8,7 @@ import { advance, type Retries, type WaitingJob } from '../../core/projection.ts
 import type { Rule } from '../../core/rule-book.ts'
 import { chargesOf, createUsage, roomAt, type Usage } from '../../core/usage.ts'
 import { countNamed, type NamedUnits } from '../../core/waiting-charges.ts'
-import type { JobRecord, UnitCounts } from './job-record.ts'
+import type { JobRecord, LimitChanges } from './job-record.ts'
 import type { Standing } from './jobs-ahead.ts'
 import { Line } from './line.ts'
 import type { Before } from './line-counts.ts'
@@ -38,7 +38,7 @@ export class MemoryBucket implements Bucket, Due {
   declare held?: number
   declare named?: NamedUnits | undefined
   declare end?: LineEnd | undefined
-  declare counts?: UnitCounts
+  declare changes?: LimitChanges
   declare lastTurn?: number | undefined
   /** The caller of the turn that departed last has not continued yet: until then no other job departs. */
   isDeparting = false

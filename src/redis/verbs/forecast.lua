@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- The verdict that `admit` would give now.
--- uses: shard forward job warmth quota room calendar usage packed stored charge change lost bucket pace blocks line sums waiting order along passage verdict lateness follow counted held
+-- uses: shard forward job warmth quota room calendar usage packed stored charge change lost moved bucket pace blocks line sums waiting order along passage verdict lateness follow counted held
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', version of the caller's rule book, key, cost, pattern, capacity, interval, tolerance, warm-up, cold interval, limit,

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
 import { UnknownUnitError } from '../../core/errors.ts'
-import type { Costs } from '../../core/usage.ts'
 import type { WhichStart } from '../../line/settle.ts'
 import { list, number, oneOf, rest, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- What a job waits for: the jobs before it, and what its bucket and its line wait for.
--- uses: shard forward job warmth quota room calendar usage packed stored charge change lost bucket pace name state blocks next line sums waiting order ahead along passage counted held
+-- uses: shard forward job warmth quota room calendar usage packed stored charge change lost moved bucket pace name state blocks next line sums waiting order ahead along passage counted held
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', id, a key whose first segment the job belongs to | ''

@@ -104,6 +104,7 @@ export class Canonical {
       const { state } = job
       if (state !== RUNNING || !this.#countsTokens) job.departedAt = ends.never
       if (state !== RUNNING) Object.assign(job, { isSettled: 0, charged: 0 })
+      if (state !== RUNNING && state !== GRANTED) job.isMoved = 0
       isLeased ||= job.lease !== ends.far
       if (job.lease < -setup.durations.lease - setup.durations.silence - 2)
         job.lease = -setup.durations.lease - setup.durations.silence - 2

@@ -23,14 +23,15 @@ export function charge(shard: Shard, quota: ModelQuota, use: QuotaUse, units: nu
   add(use, endsAt(shard, quota, at), units)
 }
 
-/** Lets nothing count for longer than a start that is reserved now. */
-export function clamp(shard: Shard, quota: ModelQuota, use: QuotaUse, at: number): void {
+/** Lets nothing count for longer than a start that is reserved now. Returns whether something would have. */
+export function clamp(shard: Shard, quota: ModelQuota, use: QuotaUse, at: number): boolean {
   const last = endsAt(shard, quota, at + shard.setup.durations.farthest)
   const entries = use.entries()
   const kept = entries.filter(([end]) => end <= last)
-  if (kept.length === entries.length) return
+  if (kept.length === entries.length) return false
   use.set(kept)
   for (const [end, used] of entries) if (end > last) add(use, last, used)
+  return true
 }
 
 export function carryOver(

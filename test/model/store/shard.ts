@@ -97,6 +97,8 @@ const JOB = recordType([
   'isSettled',
   /** Tokens that its start was charged, in the count that the limit has now. */
   'charged',
+  /** That does not surely stand where its start was counted. */
+  'isMoved',
   /** When its lease ends; `far`: it has none. */
   'lease',
   /** It was handed over before a restart: where it has no slot, it is to go back to its line. */
@@ -233,6 +235,7 @@ export class Shard {
       departedAt: never,
       isSettled: 0,
       charged: 0,
+      isMoved: 0,
       lease: far,
       isUnsure: 0,
     })

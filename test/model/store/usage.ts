@@ -72,8 +72,13 @@ export function clamp(shard: Shard): void {
   const { lostAt } = shard.meta
   const at = lostAt === shard.ends.never ? 0 : Math.max(0, Math.min(lostAt, 0) + usable(shard))
   for (const [index, part] of quotasOf(shard.limit).entries()) {
-    quota.clamp(shard, part, shard.use.quotas[index]!, at)
+    if (quota.clamp(shard, part, shard.use.quotas[index]!, at)) noteMoved(shard, part)
   }
+}
+
+/** As src/redis/scripts/lib/moved.lua: no start of before stands surely where it was counted. */
+function noteMoved(shard: Shard, { each }: ModelQuota): void {
+  if (each !== undefined) for (const job of shard.jobs) job.isMoved = 1
 }
 
 /** For so long after a loss a slot may be used that was granted just before. */
@@ -141,7 +146,10 @@ export function changeLimit(shard: Shard): void {
     if (part.each !== undefined && known === undefined) for (const job of shard.jobs) job.charged = 0
     if (source === undefined || known === undefined) quotas[index]!.set([])
     else if (known.window === part.window) quotas[index]!.set(entries[source]!)
-    else quota.carryOver(shard, known, entries[source]!, part, quotas[index]!)
+    else {
+      quota.carryOver(shard, known, entries[source]!, part, quotas[index]!)
+      noteMoved(shard, part)
+    }
   }
   for (const use of quotas.slice(after.length)) use.set([])
   allowForLoss(shard)
@@ -159,10 +167,13 @@ function sourceOf(before: readonly ModelQuota[], part: ModelQuota): number | und
 /** Counts the tokens that an attempt took in place of those that were estimated. */
 export function settle(shard: Shard, job: number, tokens: number): void {
   const record = shard.jobs[job]!
-  const more = tokens - record.charged
+  const { farthest } = shard.setup.durations
+  // One that is later was before the clock was set back.
+  if (record.departedAt > farthest) clamp(shard)
+  const more = Math.max(record.isMoved === 0 ? -record.charged : 0, tokens - record.charged)
   for (const [index, part] of quotasOf(shard.limit).entries()) {
     if (part.each !== undefined)
-      quota.charge(shard, part, shard.use.quotas[index]!, more, Math.min(record.departedAt, 0))
+      quota.charge(shard, part, shard.use.quotas[index]!, more, Math.min(record.departedAt, farthest))
   }
   record.isSettled = 1
 }

@@ -57,6 +57,11 @@ describe('what a start is charged', () => {
     expect(usage.map(({ used }) => used)).toEqual([[1], [95], [95]])
     settle(limit, usage, 'tokens', 95, 0, 0)
     expect(usage.map(({ used }) => used)).toEqual([[1], [], []])
+    const isFirstToken = (index: number) => index === 1
+    settle(limit, usage, 'tokens', 0, 40, 0, isFirstToken)
+    settle(limit, usage, 'tokens', 40, 15, 0, isFirstToken)
+    expect(usage.map(({ used }) => used)).toEqual([[1], [15], [40]])
+    settle(limit, usage, 'tokens', 40, 0, 0)
     tidy(limit, usage, 2 * MINUTE)
     expect(usage.map(({ used }) => used)).toEqual([[], [], []])
   })

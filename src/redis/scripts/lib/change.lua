@@ -31,7 +31,7 @@ do
       -- Of a start that an older version counted it is not known what it was charged before.
       if not source or before.quotas[source].each ~= part.each then changed.changedAt = now end
       if source and is_same_window(before.quotas[source], part) then changed[index] = use[source]
-      elseif source then changed[index] = quota.carry_over(before.quotas[source], use[source], part, now) end
+      elseif source then changed[index] = usage.carried(before.quotas[source], use[source], part, now) end
     end
     return changed
   end

@@ -61,14 +61,6 @@ function usage.charged(bucket, charges)
   return table.concat(texts, ' ')
 end
 
--- Lets nothing count for longer than a start that is reserved now, or is lost: the clock may have been set back.
-function usage.clamp(bucket, now)
-  local parts, use = usage.of(bucket)
-  for index, part in ipairs(parts and parts.quotas or {}) do
-    if quota.clamp(part, use[index], usage.latest(now)) then bucket.isUseChanged = true end
-  end
-end
-
 -- The time from which the granted job may start, and when it was due: by a quota it may have been due later than by the pace.
 function usage.due_at(bucket, charges, due, earliest)
   local parts, use = usage.of(bucket)

@@ -46,7 +46,7 @@ do
     if last then add(use, last, units) end
   end
 
-  -- Lets nothing count for longer than a start that is reserved now. Returns whether something did.
+  -- Lets nothing count for longer than a start that is reserved now. Returns whether something would have.
   function quota.clamp(part, use, now)
     local ends, used = use.ends, use.used
     if #ends == 0 then return false end

@@ -5,7 +5,6 @@ local PAGE, PAGE_WITH_QUOTAS = 50, 12
 
 local function bring_back(bucket, meta, now)
   bucket.from, bucket.lastStart = math.min(bucket.from, now), math.min(bucket.lastStart, now)
-  bucket.grantedSlot = math.min(bucket.grantedSlot, now + FARTHEST_SLOT)
   local farthest = farthest_next(bucket, now)
   if bucket.next > farthest then bucket.next, bucket.carry = farthest, 0 end
   usage.clamp(bucket, now)

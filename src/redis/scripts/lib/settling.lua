@@ -26,6 +26,8 @@ end
 -- Counts the amounts instead of what the start of the job was charged. `lost_at`: when that may have been lost.
 function usage.settle(bucket, state, amounts, now, lost_at)
   local parts, use = usage.of(bucket)
+  -- A worker whose clock is ahead reports a start that is still to come; one that is later was before the clock was set back.
+  if state.departedAt > now + quota.FARTHEST_AHEAD then usage.clamp(bucket, now) end
   local charged = state.charged and usage.charged_in(state.charged)
   -- An older version counted the start: then it is known only what it would be charged now.
   local charges = parts and not charged and usage.charges_of(parts, state.id, state.cost)
@@ -35,12 +37,10 @@ function usage.settle(bucket, state, amounts, now, lost_at)
     if not charged then before = charges[index]
     elseif unit and charged[unit] and charged[unit].count == usage.count_of(bucket, unit) then before = charged[unit].units end
     local more = unit and amounts[unit] and amounts[unit] - (before or 0)
-    -- It may have been charged less, or what it was charged is lost: nothing is taken back.
-    if more and is_unsure then more = math.max(0, more) end
+    -- It may have been charged less, or what it was charged is lost, or stands elsewhere: nothing is taken back.
+    if more and (is_unsure or not usage.stands(use[index], state.fence)) then more = math.max(0, more) end
     if more then
-      -- A worker whose clock is ahead reports a start that is still to come; one that is later was before the clock was set back.
       quota.charge(part, use[index], more, usage.counted_at(bucket, math.min(state.departedAt, now + quota.FARTHEST_AHEAD)))
-      quota.clamp(part, use[index], usage.latest(now))
       bucket.isUseChanged = true
     end
   end

@@ -6,11 +6,11 @@ end
 
 do
   -- With what a quota counts, its sums are kept as entries that ended before any clock began, so that code which does not know them
-  -- counts none of them, and drops them with the next slot: the sum of all its entries; when the count of a unit began, where that was
-  -- not with the bucket; how many jobs ever joined the line and how many wait without a slot, by which it shows that such code has let
-  -- one in or out since; how many of those name the unit, and how much; and when a turn last started.
-  local SUM, BEGUN, COUNTED = -7, -6, { -5, -4, -3, -2, -1 }
-  local IS_SUM, IS_BEGUN, IS_COUNTED = struct.pack('<d', SUM), struct.pack('<d', BEGUN), struct.pack('<ddddd', unpack(COUNTED))
+  -- counts none of them, and drops them with the next slot: the sum of all its entries; the fence up to which starts do not surely stand
+  -- where they were counted, if there is one; when the count of a unit began, where that was not with the bucket; how many jobs ever
+  -- joined the line and how many wait without a slot, by which it shows that such code has let one in or out since; how many of those
+  -- name the unit, and how much; and when a turn last started.
+  local SUM, MOVED, BEGUN, COUNTED = -8, -7, -6, { -5, -4, -3, -2, -1 }
 
   -- Reads which of the entries of a quota are sums. Returns those of what waits, or none where they are not there.
   function usage.read_sums(one)
@@ -21,7 +21,7 @@ do
       one.skipped = one.skipped + 1
       return (struct.unpack('<d', one.raw, middle + one.skipped * 8 - 8))
     end
-    one.sum, one.begun = take(SUM), take(BEGUN)
+    one.sum, one.moved, one.begun = take(SUM), take(MOVED), take(BEGUN)
     local sums = {}
     for index, kind in ipairs(COUNTED) do sums[index] = take(kind) end
     return #sums == #COUNTED and sums or {}
@@ -42,12 +42,16 @@ do
 
   -- What is written before the entries of a quota: when they end, what they count, and how many they are.
   function usage.counted(bucket, part, one)
-    local total, begun = struct.pack('<d', quota.sum(one)), bucket.use.begun[part.unit or '']
-    if not part.unit then return IS_SUM, total, 1 end
-    local sum, joined = bucket.use.sums[part.unit], bucket.joined
-    if not sum then sum, joined = { jobs = 0, units = 0 }, -1 end
-    local values = struct.pack('<ddddd', joined, jobs_without_slot(bucket), sum.jobs, sum.units, bucket.use.lastTurn)
-    if not begun then return IS_SUM .. IS_COUNTED, total .. values, 1 + #COUNTED end
-    return IS_SUM .. IS_BEGUN .. IS_COUNTED, total .. struct.pack('<d', begun) .. values, 2 + #COUNTED
+    local ends, values = { SUM }, { quota.sum(one) }
+    local function add(kind, value) ends[#ends + 1], values[#values + 1] = kind, value end
+    if part.unit then
+      local sum, begun = bucket.use.sums[part.unit], bucket.use.begun[part.unit]
+      if one.moved then add(MOVED, one.moved) end
+      if begun then add(BEGUN, begun) end
+      local counts = { sum and bucket.joined or -1, jobs_without_slot(bucket), sum and sum.jobs or 0, sum and sum.units or 0, bucket.use.lastTurn }
+      for index, kind in ipairs(COUNTED) do add(kind, counts[index]) end
+    end
+    local format = '<' .. string.rep('d', #ends)
+    return struct.pack(format, unpack(ends)), struct.pack(format, unpack(values)), #ends
   end
 end

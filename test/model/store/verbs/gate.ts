@@ -79,6 +79,7 @@ function answerOf(shard: Shard, call: GateCall): GateAnswer {
     if (isFirst) {
       record.attempt += 1
       record.fence = call.fence()
+      record.isMoved = 0
     }
     granted = found
   }
