@@ -101,7 +101,7 @@ test('what code without sums lets in, lets out or starts is counted anew', async
   const [a] = await stage.hand(1)
   await stage.gate(a!, 1)
   const granted = await stage.redis.hgetBuffer(quotas, 'a')
-  expect(granted!.length - withoutSums(granted!).length).toBe(80)
+  expect(granted!.length - withoutSums(granted!).length).toBe(96)
   await stage.redis.hset(quotas, 'a', withoutSums(granted!))
   await expectLeft(6_798)
   expect(await stage.start(a!, 1)).toBe(true)

@@ -13,10 +13,7 @@ import type { Standing } from './jobs-ahead.ts'
 import { Line } from './line.ts'
 import type { Before } from './line-counts.ts'
 
-/**
- * A live bucket: the numbers of the core, its line, and its jobs that wait to be tried again. It is one object: with a
- * million buckets, each further object costs the collector and the cache.
- */
+/** A live bucket: the numbers of the core, its line, its retries. One object: of a million, each further one costs collector and cache. */
 export class MemoryBucket implements Bucket, Due {
   readonly key: string
   pattern: string

@@ -24,7 +24,7 @@ do
     }
     for index, part in ipairs(parts.quotas) do
       local is_gone = is_soonest and walk.isOpen and part.unit
-      walk.use[index] = usage.count_from(is_gone and { ends = {} } or use[index], projection.slot)
+      walk.use[index] = usage.count_from(is_gone and { ends = {}, used = {} } or use[index], projection.slot)
     end
     return walk
   end
