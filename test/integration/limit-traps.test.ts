@@ -35,7 +35,8 @@ describe('the trap', () => {
     await shaper.acquire('k')
     await shaper.acquire('k')
     expect((await shaper.inspect('k'))?.quotas).toMatchObject([{ used: 80 }])
-    await expect(shaper.acquire('k', { timeoutMs: 1_000 })).rejects.toMatchObject({ code: 'turn-refused' })
+    // The calls may still say that they took less, so the next one is not refused at once.
+    await expect(shaper.acquire('k', { timeoutMs: 1_000 })).rejects.toMatchObject({ code: 'turn-timeout' })
   })
 
   test('one window for two units: each has its own, and all of it', async () => {

@@ -82,7 +82,8 @@ test('on Redis, a service settles the running attempt of a job once', async () =
   expect(await shaper.settle('j', { tokens: 7 }, { attempt: 1 })).toBe(true)
   expect(await settle({ costs: { tokens: 8 } })).toEqual([200, { settled: false }])
   expect(await settleInside!({ tokens: 9 })).toBe(false)
-  expect((await shaper.inspect('a/b'))!.quotas).toMatchObject([{ used: 7 }])
+  // Or 900 more, if the other one has its slot by now.
+  expect([7, 907]).toContain((await shaper.inspect('a/b'))!.quotas![0]!.used)
   expect(events).toMatchObject([{ id: 'j', key: 'a/b', cost: 1, attempt: 1, amounts: { tokens: 7 } }])
   expect(await shaper.settle('nothing', { tokens: 7 })).toBe(false)
   const again = await app.request('/v1/buckets/a%2Fb/jobs', {
