@@ -1,4 +1,5 @@
 import { MILLISECOND, SECOND } from '../core/duration.ts'
+import type { HoldReason } from '../core/hold.ts'
 import type { BucketState, BucketView } from '../core/job.ts'
 
 /** Totals over the live buckets of one pattern. */
@@ -27,6 +28,9 @@ export interface PartsCount {
 
 export const HOLDING_PARTS = ['pace', 'quota', 'places'] as const
 export type HoldingPart = (typeof HOLDING_PARTS)[number]
+
+/** A freeze, a pause or a retry that backs off is no part of the limit. */
+const PART_OF: Partial<Record<HoldReason, HoldingPart>> = { slot: 'pace', quota: 'quota', place: 'places' }
 
 /** The result of one walk over all live buckets. */
 export interface Count {
@@ -154,18 +158,15 @@ export class Census {
   }
 }
 
-function addParts(of: PatternCount, { quotas = [], places, state, jobs }: BucketView): void {
+function addParts(of: PatternCount, { quotas = [], places, heldBy }: BucketView): void {
   if (quotas.length === 0 && places === undefined) return
   of.parts ??= { held: { pace: 0, quota: 0, places: 0 }, quotaMax: 0, taken: 0, places: 0 }
   const { parts } = of
   parts.quotaMax = Math.max(parts.quotaMax, ...quotas.map(({ used, amount }) => used / amount))
   parts.taken += places?.taken ?? 0
   parts.places += places?.of ?? 0
-  // A freeze or a pause is no part of the limit.
-  if (jobs === 0 || state === 'frozen' || state === 'paused') return
-  if (places !== undefined && places.taken >= places.of) parts.held.places++
-  else if (quotas.some(({ roomAt }) => roomAt !== undefined)) parts.held.quota++
-  else parts.held.pace++
+  const part = heldBy && PART_OF[heldBy.reason]
+  if (part !== undefined) parts.held[part]++
 }
 
 /** The rest after a page that took `took` microseconds. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import type { HoldReason } from '../../../src/core/hold.ts'
 import type { BucketView } from '../../../src/core/job.ts'
 import { Census } from '../../../src/telemetry/census.ts'
 
@@ -167,19 +168,24 @@ test('counts what keeps the lines under limits of several parts, and what is use
   const quota = (used: number, roomAt?: number) => [
     { quota: '10/day', used, amount: 10, ...(roomAt !== undefined && { roomAt }) },
   ]
+  const held = (reason: HoldReason) => ({ jobs: 3, heldBy: { reason, detail: '' } })
   const survey = new FakeSurvey().holds([
     [
-      bucket({ key: 'a', pattern: 'p', jobs: 3, quotas: quota(4), places: { taken: 2, of: 2 } }),
-      bucket({ key: 'b', pattern: 'p', jobs: 3, quotas: quota(10, 5), places: { taken: 1, of: 2 } }),
-      bucket({ key: 'c', pattern: 'p', jobs: 3, quotas: quota(1), places: { taken: 0, of: 2 } }),
+      bucket({ key: 'a', pattern: 'p', ...held('place'), quotas: quota(4), places: { taken: 2, of: 2 } }),
+      // A job of one unit would have room, and the first of the line has none.
+      bucket({ key: 'b', pattern: 'p', ...held('quota'), quotas: quota(9), places: { taken: 1, of: 2 } }),
+      // One more would not, and the first of the line will.
+      bucket({ key: 'c', pattern: 'p', ...held('slot'), quotas: quota(10, 5), places: { taken: 0, of: 2 } }),
       bucket({ key: 'd', pattern: 'p', jobs: 0, quotas: quota(10, 5), places: { taken: 2, of: 2 } }),
-      bucket({ key: 'e', pattern: 'p', jobs: 3, state: 'frozen', quotas: quota(10, 5) }),
+      bucket({ key: 'e', pattern: 'p', ...held('frozen'), state: 'frozen', quotas: quota(10, 5) }),
+      bucket({ key: 'g', pattern: 'p', ...held('backoff'), quotas: quota(1) }),
+      bucket({ key: 'h', pattern: 'p', ...held('quota'), quotas: quota(9) }),
       bucket({ key: 'f', pattern: 'simple', jobs: 3 }),
     ],
   ])
   const { patterns } = (await survey.census.latest())!
   expect(patterns.get('p')!.parts).toEqual({
-    held: { pace: 1, quota: 1, places: 1 },
+    held: { pace: 1, quota: 2, places: 1 },
     quotaMax: 1,
     taken: 5,
     places: 8,
