@@ -60,7 +60,14 @@ local function due_of(bucket)
   end
   if not usage.of(bucket) then return slot end
   local head = peek_head(bucket, slot)
-  return due_by_parts(bucket, head, slot), head
+  local due = due_by_parts(bucket, head, slot)
+  -- A retry that is ready before the head has room goes first, if it has room itself.
+  if due > slot and due < INF and bucket.inRetry > 0 and bucket.inBack == 0 and bucket.linesTurn == 0 then
+    local earliest = redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')
+    local ready_at = tonumber(earliest[2]) - set_back()
+    if ready_at > slot then due = math.min(due, ready_at) end
+  end
+  return due, head
 end
 
 -- Buckets with a turn at the head of the line are kept in a set of their own, because turns are handed over without workers.
