@@ -1,4 +1,5 @@
 export type { Audit } from './conformance/history.ts'
+export type { BucketState, BucketView, Durability, QuotaView } from './core/bucket-view.ts'
 export type { Clock } from './core/clock.ts'
 export {
   BackendUnavailableError,
@@ -33,18 +34,7 @@ export {
   WorkerLostError,
 } from './core/handler-errors.ts'
 export type { Hold, HoldReason } from './core/hold.ts'
-export type {
-  Accepted,
-  Admission,
-  BucketState,
-  BucketView,
-  Durability,
-  JobState,
-  JobView,
-  QuotaView,
-  Rejected,
-  TurnRefusal,
-} from './core/job.ts'
+export type { Accepted, Admission, JobState, JobView, Rejected, TurnRefusal } from './core/job.ts'
 export { formatLimit, type Limit, type LimitInput, parseLimit } from './core/limit.ts'
 export type {
   Flow,

@@ -1,4 +1,5 @@
-import type { Accepted, Durability, Rejected } from './job.ts'
+import type { Durability } from './bucket-view.ts'
+import type { Accepted, Rejected } from './job.ts'
 import type { Limit } from './limit.ts'
 import type { BaseOrigin } from './rule-view.ts'
 import type { Costs } from './usage.ts'

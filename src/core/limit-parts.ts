@@ -2,9 +2,10 @@ import { describe, quote } from './describe.ts'
 import { formatDuration, MILLISECOND, parseDuration } from './duration.ts'
 import { InvalidLimitError } from './errors.ts'
 import type { Quota } from './quota.ts'
-import { checkQuotas, isWordForJobs, parseQuota, unitIn } from './quota-input.ts'
+import { checkQuotas, parseQuota, unitIn } from './quota-input.ts'
 import { formatRate, intervalOf, parseRate, type Rate, type RateInput } from './rate.ts'
 import { toError } from './thrown.ts'
+import { isWordForJobs } from './unit.ts'
 
 // Each part of a limit, read by itself. All functions throw InvalidLimitError.
 

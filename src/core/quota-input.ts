@@ -5,6 +5,7 @@ import { InvalidLimitError } from './errors.ts'
 import { nearest } from './options.ts'
 import { isRolling, type Quota, type RollingWindow } from './quota.ts'
 import { NOTHING_STARTS } from './rate.ts'
+import { checkUnit, isReserved, isWordForJobs } from './unit.ts'
 
 /**
  * A quota as text, `'2000/day'`, `'90000 tokens/minute 1200 each'` or `'10000 per day in America/Los_Angeles'`; or as an object with
@@ -37,49 +38,9 @@ const WINDOW = /^(.+?)(?:\s+in\s+(\S+))?(?:\s+(\d[\d_]*)\s+each)?$/i
 /** A period with a word behind it that may be a zone. */
 const PLACE = /^(hour|day|week)\s+([a-z][\w+-]*(?:\/[\w+/-]+)?)$/i
 const TOO_LONG = /\b(?:month|year)s?$/i
-/** Units that mean the jobs themselves, which need no name. */
-const JOBS = /^(?:jobs?|reqs?|requests?|calls?|messages?|msgs?|times)$/i
 /** A number that is no plain one, which would be read as one with a unit. */
 const NO_PLAIN_NUMBER = /^\d[\d_]*(?:[km]|e\d+)\b/i
-const UNIT = /^[a-z][\w-]{0,31}$/i
-/** Words of the syntax, which would make a limit ambiguous; `r` is for rates. */
-const RESERVED = [
-  'r',
-  'per',
-  'in',
-  'at',
-  'once',
-  'each',
-  'every',
-  'from',
-  'cost',
-  'costs',
-  'tolerance',
-  'warm-up',
-]
 const EXAMPLES = "'2000/day', '90000 tokens/minute 1200 each' or '10000 per day in America/Los_Angeles'"
-
-/** Whether a unit may have this name. */
-export function isUnit(unit: unknown): unit is string {
-  if (typeof unit !== 'string' || !UNIT.test(unit) || RESERVED.includes(unit.toLowerCase())) return false
-  // Every object inherits these, so that a job would seem to name them.
-  return !(unit in Object.prototype)
-}
-
-/** What the name of a unit must be, in messages. */
-export const UNIT_NAME =
-  'a name of 1 to 32 letters, digits, _ and - that begins with a letter and is no word of the syntax'
-
-/** Checks the name of a unit. @throws InvalidLimitError */
-export function checkUnit(unit: unknown): string {
-  if (isUnit(unit)) return unit
-  throw new InvalidLimitError(`expected a unit to be ${UNIT_NAME}, got: ${describe(unit)}`)
-}
-
-/** Whether a unit means jobs, which quotas without a unit count. */
-export function isWordForJobs(unit: string): boolean {
-  return JOBS.test(unit)
-}
 
 /** Whether a part of a limit is meant as a quota. */
 export function isQuotaText(part: string): boolean {
@@ -89,7 +50,7 @@ export function isQuotaText(part: string): boolean {
 /** The unit that a text like `90000 tokens/s` names, if it names one. */
 export function unitIn(text: string): string | undefined {
   const unit = TEXT.exec(text.trim())?.[2]
-  return unit === undefined || RESERVED.includes(unit.toLowerCase()) ? undefined : unit
+  return unit === undefined || isReserved(unit) ? undefined : unit
 }
 
 /** @throws InvalidLimitError */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { recordOf } from '../core/options.ts'
-import { isUnit, UNIT_NAME } from '../core/quota-input.ts'
+import { isUnit, UNIT_NAME } from '../core/unit.ts'
 import { MOST_UNITS } from '../line/settle.ts'
 
 /** The longest time limit of a request: ten minutes, the default of a handler. */

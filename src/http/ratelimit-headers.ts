@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
+import type { BucketView } from '../core/bucket-view.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import type { Accepted, BucketView, Rejected } from '../core/job.ts'
+import type { Accepted, Rejected } from '../core/job.ts'
 import { type Limit, parseLimit } from '../core/limit.ts'
 import { lengthOf } from '../core/quota.ts'
 import { nameOfQuota } from '../core/quota-input.ts'

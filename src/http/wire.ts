@@ -1,5 +1,5 @@
 import type { Audit } from '../conformance/history.ts'
-import type { BucketView, Durability } from '../core/job.ts'
+import type { BucketView, Durability } from '../core/bucket-view.ts'
 import type { FlowTotals, LineView, Recent } from '../core/line-view.ts'
 import type { BucketTally } from '../line/bucket-query.ts'
 

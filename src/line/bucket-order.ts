@@ -1,7 +1,7 @@
 import { z } from 'zod'
+import type { BucketView } from '../core/bucket-view.ts'
 import { quote } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
-import type { BucketView } from '../core/job.ts'
 import { isUnder } from '../core/key.ts'
 import type { BucketQuery, SortColumn } from './bucket-query.ts'
 

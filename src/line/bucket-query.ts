@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { BUCKET_STATES, type BucketState, type BucketView } from '../core/job.ts'
+import { BUCKET_STATES, type BucketState, type BucketView } from '../core/bucket-view.ts'
 
 /** What buckets can be sorted by: every column of the view that a table can show. */
 export const SORT_COLUMNS = [

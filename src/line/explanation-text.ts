@@ -3,7 +3,11 @@ import { DAY, HOUR, MILLISECOND, MINUTE, SECOND } from '../core/duration.ts'
 import { parseLimit } from '../core/limit.ts'
 import { nameOfQuota } from '../core/quota-input.ts'
 import { formatRate } from '../core/rate.ts'
-import type { JobFacts, LineHold, PartsFacts, WaitFacts } from './job-facts.ts'
+import type { Ahead, JobFacts, LineHold, PartsFacts, WaitFacts } from './job-facts.ts'
+
+export const PAUSED = 'the bucket is paused until it is resumed'
+export const FROZEN = 'the bucket is frozen'
+export const SPACED = 'the previous departure keeps the next one away'
 
 const ORDINALS = [
   'First',
@@ -100,6 +104,11 @@ export function quotaText(limit: string, hold: LineHold, now?: number): string {
   const held = `${isOwn ? '' : 'a job before it '}waits for the quota of ${nameOfQuota(quota)}: needs ${what}, ${left} left`
   if (now === undefined) return held
   return `${held}, ${units.toLocaleString('en')} ${units === 1 ? 'comes' : 'come'} free at ${clockTime(until, now)}`
+}
+
+export function lineText({ jobs, cost }: Pick<Ahead, 'jobs' | 'cost'>): string {
+  const units = cost === jobs ? '' : ` (${counted(cost, 'cost unit')})`
+  return `${counted(jobs, 'job')}${units} ${jobs === 1 ? 'departs' : 'depart'} before it`
 }
 
 export function placesText(limit: string): string {

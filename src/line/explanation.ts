@@ -2,7 +2,16 @@ import { MILLISECOND } from '../core/duration.ts'
 import type { JobExplanation } from '../core/explanation-view.ts'
 import type { Hold, HoldReason } from '../core/hold.ts'
 import type { RuleView } from '../core/rule-view.ts'
-import { counted, placesText, quotaText, spokenDuration, summaryOf } from './explanation-text.ts'
+import {
+  FROZEN,
+  lineText,
+  PAUSED,
+  placesText,
+  quotaText,
+  SPACED,
+  spokenDuration,
+  summaryOf,
+} from './explanation-text.ts'
 import type { JobFacts, Stall, WaitFacts } from './job-facts.ts'
 
 /** Holds without a known end. */
@@ -40,15 +49,15 @@ function holdsOf(facts: JobFacts, wait: WaitFacts, isGoverned: boolean): Hold[] 
   }
   // A job that has its slot departs, whatever happens to the bucket meanwhile.
   if (handed?.slot === undefined) {
-    if (paused) hold('paused', 'the bucket is paused until it is resumed')
+    if (paused) hold('paused', PAUSED)
     if (stall !== undefined) hold(...stallHold(stall, wait, now))
-    hold('frozen', 'the bucket is frozen', frozenUntil)
+    hold('frozen', FROZEN, frozenUntil)
     if (readyAt !== undefined) hold('backoff', `it backs off after attempt ${facts.attempt}`, readyAt)
     if (parts?.isFull) hold('place', placesText(wait.limit))
     if (parts?.quota !== undefined) hold('quota', quotaText(wait.limit, parts.quota, now), parts.quota.until)
     const isOpen = paused || stall !== undefined || parts?.isFull === true
-    if (ahead.jobs > 0) hold('line', lineDetail(ahead), isOpen ? undefined : departsAt)
-    else hold('slot', 'the previous departure keeps the next one away', next)
+    if (ahead.jobs > 0) hold('line', lineText(ahead), isOpen ? undefined : departsAt)
+    else hold('slot', SPACED, next)
   }
   if (handed !== undefined) hold('handed', handedDetail(wait), departsAt > now ? departsAt : undefined)
   holds.sort((one, other) => lastsFor(other) - lastsFor(one))
@@ -84,11 +93,6 @@ function stallHold(stall: Stall, { head }: WaitFacts, now: number): [HoldReason,
         : ['busy', `${late}, and no worker has taken it; others of its shard run, ${stall.running} or more`]
     }
   }
-}
-
-function lineDetail({ jobs, cost }: WaitFacts['ahead']): string {
-  const units = cost === jobs ? '' : ` (${counted(cost, 'cost unit')})`
-  return `${counted(jobs, 'job')}${units} ${jobs === 1 ? 'departs' : 'depart'} before it`
 }
 
 function handedDetail({ ahead, handed }: WaitFacts): string {

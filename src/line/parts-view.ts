@@ -1,9 +1,9 @@
+import type { BucketView } from '../core/bucket-view.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import type { Hold } from '../core/hold.ts'
-import type { BucketView } from '../core/job.ts'
 import { formatLimit, type Limit } from '../core/limit.ts'
 import { nameOfQuota } from '../core/quota-input.ts'
-import { counted, placesText, quotaText } from './explanation-text.ts'
+import { FROZEN, lineText, PAUSED, placesText, quotaText, SPACED } from './explanation-text.ts'
 import type { LineHold } from './job-facts.ts'
 
 /** What one quota counts now, and when one more job has room; in microseconds. */
@@ -47,7 +47,7 @@ export function partsView(
     const later = roomAt > now && { roomAt: roomAt / MILLISECOND }
     return { quota: nameOfQuota(quota), used, amount: quota.amount, ...later }
   })
-  const heldBy = head && holdOf(head, limit, now)
+  const heldBy = head && lastHoldOf(head, limit, now)
   return {
     ...(views.length > 0 && { quotas: views }),
     ...(Number.isFinite(concurrency) && { places: { taken, of: concurrency } }),
@@ -56,9 +56,9 @@ export function partsView(
 }
 
 /** What lets a job go last, in the words of an explanation; undefined where it may go now. */
-export function holdOf(waits: Waits, limit: Limit, now: number): Hold | undefined {
+export function lastHoldOf(waits: Waits, limit: Limit, now: number): Hold | undefined {
   const { ahead, departsAt, quota, paused, frozenUntil, isFull, backsOff } = waits
-  if (paused) return { reason: 'paused', detail: 'the bucket is paused until it is resumed' }
+  if (paused) return { reason: 'paused', detail: PAUSED }
   if (isFull) return { reason: 'place', detail: placesText(formatLimit(limit)) }
   if (departsAt <= now) return undefined
   if (quota !== undefined) {
@@ -67,14 +67,8 @@ export function holdOf(waits: Waits, limit: Limit, now: number): Hold | undefine
   }
   const until = departsAt / MILLISECOND
   const isFrozen = frozenUntil > now && (ahead > 0 || frozenUntil >= departsAt)
-  if (isFrozen) return { reason: 'frozen', until: frozenUntil / MILLISECOND, detail: 'the bucket is frozen' }
-  if (ahead > 0) {
-    return {
-      reason: 'line',
-      until,
-      detail: `${counted(ahead, 'job')} ${ahead === 1 ? 'departs' : 'depart'} before it`,
-    }
-  }
+  if (isFrozen) return { reason: 'frozen', until: frozenUntil / MILLISECOND, detail: FROZEN }
+  if (ahead > 0) return { reason: 'line', until, detail: lineText({ jobs: ahead, cost: ahead }) }
   if (backsOff) return { reason: 'backoff', until, detail: 'all that waits is to be tried again later' }
-  return { reason: 'slot', until, detail: 'the previous departure keeps the next one away' }
+  return { reason: 'slot', until, detail: SPACED }
 }

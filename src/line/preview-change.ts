@@ -1,7 +1,7 @@
 import { setImmediate as passTurn } from 'node:timers/promises'
 import { z } from 'zod'
+import type { BucketView } from '../core/bucket-view.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
-import type { BucketView } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import { LayeredBook } from '../core/layered-book.ts'
 import type { LimitInput } from '../core/limit.ts'

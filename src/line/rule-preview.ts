@@ -1,5 +1,5 @@
+import type { BucketView } from '../core/bucket-view.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import type { BucketView } from '../core/job.ts'
 import { differenceOf, type LayeredBook } from '../core/layered-book.ts'
 import { formatLimit, hasParts, type Limit, parseLimit } from '../core/limit.ts'
 import type { LineJob, LineView } from '../core/line-view.ts'

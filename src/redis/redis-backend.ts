@@ -1,6 +1,6 @@
+import type { Durability } from '../core/bucket-view.ts'
 import { monotonicNow } from '../core/clock.ts'
 import type { OldRuleBookError, ShardCountError } from '../core/errors.ts'
-import type { Durability } from '../core/job.ts'
 import type { Layer } from '../core/rule-layers.ts'
 import type { Retention } from '../line/options.ts'
 import type { Connection } from './connection/connection.ts'

@@ -1,6 +1,6 @@
+import type { BucketState, BucketView } from '../core/bucket-view.ts'
 import { MILLISECOND, SECOND } from '../core/duration.ts'
 import type { HoldReason } from '../core/hold.ts'
-import type { BucketState, BucketView } from '../core/job.ts'
 
 /** Totals over the live buckets of one pattern. */
 export interface PatternCount {

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { expect, onTestFinished, test } from 'vitest'
 import { allScripts } from '../fuzz/scripts/all-scripts.ts'
 import { startRedis } from '../support/redis-server.ts'
-import { FILLED_CALLS, LARGEST_CALLS, openStage } from './largest-calls.ts'
+import { FILLED_CALLS, LARGEST_CALLS, openStage, PARTS_CALLS } from './largest-calls.ts'
 import { type Cost, EntryCounter, LOGS_CALLS, timesDuring, type Work } from './work.ts'
 
 /** Commands, and entries that they look at: what takes Redis about four milliseconds on one core of a small machine. */
@@ -18,7 +18,7 @@ const withPacked = ({ verb, cost, packed }: Work): Cost => ({ verb, cost: cost +
 const costliest = (costs: readonly Cost[], named: string) =>
   Math.max(...costs.filter(({ verb }) => verb === named).map(({ cost }) => cost))
 
-test.each(Object.entries({ ...LARGEST_CALLS, ...FILLED_CALLS }))(
+test.each(Object.entries({ ...LARGEST_CALLS, ...PARTS_CALLS, ...FILLED_CALLS }))(
   'no call does too much at once: %s',
   { timeout: 0 },
   async (name, call) => {

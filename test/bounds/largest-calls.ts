@@ -58,7 +58,13 @@ async function handDeep(stage: RedisStage): Promise<HandedJob[]> {
   return handed.filter(({ id }) => Number(id.slice(1)) < 50)
 }
 
-/** All of them are granted slots: those that are told to ask again do. */
+/** Recovers what has lost its lease of a second; until just before, the clock was seen to go on. */
+async function recovery(stage: RedisStage) {
+  await stage.backend.verbs.renew(0, [], 0, at(DUE + 1.5))
+  return () => stage.recover(DUE + 2.5)
+}
+
+/** Asks for the slots of all of them, until each has one. */
 async function gateAll(stage: RedisStage, handed: readonly HandedJob[], lease = LEASE): Promise<void> {
   for (let left = handed; left.length > 0; ) {
     const asked = left.map((job) => ({ ...job, worker: 'w1', lead: 0, lease }))
@@ -200,64 +206,6 @@ export const LARGEST_CALLS: Readonly<Record<string, LargestCall>> = {
         )
     },
   },
-  'note ends under all parts': {
-    verb: 'finish',
-    limits: PARTS,
-    prepare: async (stage) => {
-      const started = (await startAll(stage)).slice(0, 50)
-      const outcome = { kind: 'retry', error: 'no', delay: 1 } as const
-      return () =>
-        stage.backend.verbs.finish(
-          0,
-          started.map((job) => ({ ...job, outcome })),
-          at(DUE),
-        )
-    },
-  },
-  'give back all behind the jobs that come back under all parts': {
-    verb: 'finish',
-    limits: PARTS,
-    prepare: async (stage) => {
-      const reports = (await handDeep(stage)).map((job) => ({ ...job, outcome: BACK }))
-      return () => stage.backend.verbs.finish(0, reports, at(DUE))
-    },
-  },
-  'take jobs back from workers that died under all parts': {
-    verb: 'recover',
-    limits: PARTS,
-    prepare: async (stage) => {
-      await startAll(stage, SECOND)
-      await stage.backend.verbs.renew(0, [], 0, at(DUE + 1.5))
-      return () => stage.recover(DUE + 2.5)
-    },
-  },
-  'give slots back under all parts': {
-    verb: 'finish',
-    limits: PARTS,
-    prepare: async (stage) => {
-      const reports = (await grantAll(stage)).slice(0, 50).map((job) => ({ ...job, outcome: BACK }))
-      return () => stage.backend.verbs.finish(0, reports, at(DUE))
-    },
-  },
-  'take slots back from workers that died under all parts': {
-    verb: 'recover',
-    limits: PARTS,
-    prepare: async (stage) => {
-      await grantAll(stage, SECOND)
-      await stage.backend.verbs.renew(0, [], 0, at(DUE + 1.5))
-      return () => stage.recover(DUE + 2.5)
-    },
-  },
-  'take back all that was handed over under all parts': {
-    verb: 'recover',
-    limits: PARTS,
-    prepare: async (stage) => {
-      await admit(stage, 16)
-      await handAll(stage, 16, SECOND)
-      await stage.backend.verbs.renew(0, [], 0, at(DUE + 1.5))
-      return () => stage.recover(DUE + 2.5)
-    },
-  },
   'renew leases': {
     verb: 'renew',
     prepare: async (stage) => {
@@ -276,8 +224,7 @@ export const LARGEST_CALLS: Readonly<Record<string, LargestCall>> = {
     verb: 'recover',
     prepare: async (stage) => {
       await startAll(stage, SECOND)
-      await stage.backend.verbs.renew(0, [], 0, at(DUE + 1.5))
-      return () => stage.recover(DUE + 2.5)
+      return recovery(stage)
     },
   },
   'take back all that was handed over': {
@@ -285,8 +232,21 @@ export const LARGEST_CALLS: Readonly<Record<string, LargestCall>> = {
     prepare: async (stage) => {
       await admit(stage, 16)
       await handAll(stage, 16, SECOND)
-      await stage.backend.verbs.renew(0, [], 0, at(DUE + 1.5))
-      return () => stage.recover(DUE + 2.5)
+      return recovery(stage)
+    },
+  },
+  'give slots back': {
+    verb: 'finish',
+    prepare: async (stage) => {
+      const reports = (await grantAll(stage)).slice(0, 50).map((job) => ({ ...job, outcome: BACK }))
+      return () => stage.backend.verbs.finish(0, reports, at(DUE))
+    },
+  },
+  'take slots back from workers that died': {
+    verb: 'recover',
+    prepare: async (stage) => {
+      await grantAll(stage, SECOND)
+      return recovery(stage)
     },
   },
   'expire jobs': {
@@ -385,6 +345,17 @@ export const FILLED_CALLS: Readonly<Record<string, LargestCall>> = {
     ].map((name) => [`${name} under filled quotas`, underFilledQuotas(LARGEST_CALLS[name]!)]),
   ),
 }
+
+export const PARTS_CALLS: Readonly<Record<string, LargestCall>> = Object.fromEntries(
+  [
+    'note ends',
+    'give back all behind the jobs that come back',
+    'take jobs back from workers that died',
+    'take back all that was handed over',
+    'give slots back',
+    'take slots back from workers that died',
+  ].map((name) => [`${name} under all parts`, { ...LARGEST_CALLS[name]!, limits: PARTS }]),
+)
 
 export async function openStage(
   url: string,

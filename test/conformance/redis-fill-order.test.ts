@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { BucketView } from '../../src/core/job.ts'
+import type { BucketView } from '../../src/core/bucket-view.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import { type BucketQueryInput, bucketQuerySchema, SORT_COLUMNS } from '../../src/line/bucket-query.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'

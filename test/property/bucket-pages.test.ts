@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, onTestFinished, test } from 'vitest'
+import type { BucketView } from '../../src/core/bucket-view.ts'
 import { SECOND } from '../../src/core/duration.ts'
-import type { BucketView } from '../../src/core/job.ts'
 import { type BucketQueryInput, SORT_COLUMNS } from '../../src/line/bucket-query.ts'
 import { DRIVERS } from '../conformance/drivers.ts'
 import { at, COMPLETED, type Driver, failAndRetry, request } from '../support/backend-driver.ts'

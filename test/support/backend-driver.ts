@@ -1,6 +1,7 @@
 import type { Audit } from '../../src/conformance/history.ts'
+import type { BucketView } from '../../src/core/bucket-view.ts'
 import { SECOND } from '../../src/core/duration.ts'
-import type { Admission, BucketView, JobView } from '../../src/core/job.ts'
+import type { Admission, JobView } from '../../src/core/job.ts'
 import type { RuleDifference } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
 import type { Flow, LineView, Recent } from '../../src/core/line-view.ts'

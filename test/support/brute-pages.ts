@@ -1,4 +1,4 @@
-import type { BucketView } from '../../src/core/job.ts'
+import type { BucketView } from '../../src/core/bucket-view.ts'
 import { BucketOrder, isAskedFor } from '../../src/line/bucket-order.ts'
 import { type BucketPage, type BucketQueryInput, bucketQuerySchema } from '../../src/line/bucket-query.ts'
 

@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
-import { type BucketView, isEnded, type JobView } from '../../src/core/job.ts'
+import type { BucketView } from '../../src/core/bucket-view.ts'
+import { isEnded, type JobView } from '../../src/core/job.ts'
 import { hasParts, parseLimit } from '../../src/core/limit.ts'
 import type { LineView } from '../../src/core/line-view.ts'
 import type { JobFacts } from '../../src/line/job-facts.ts'

@@ -1,4 +1,4 @@
-import type { BucketView } from '../../core/job.ts'
+import type { BucketView } from '../../core/bucket-view.ts'
 import type { BucketPage, BucketQueryInput } from '../../line/bucket-query.ts'
 
 /** A shaper or a service, as far as top needs it. */

@@ -1,4 +1,4 @@
-import type { BucketState, BucketView } from '../../core/job.ts'
+import type { BucketState, BucketView } from '../../core/bucket-view.ts'
 import { showText } from '../display-text.ts'
 import { formatFill } from '../numbers.ts'
 

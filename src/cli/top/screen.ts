@@ -1,4 +1,4 @@
-import type { BucketState, BucketView } from '../../core/job.ts'
+import type { BucketState, BucketView } from '../../core/bucket-view.ts'
 import { cutText, fitText, padText, plainText, showText, textWidth } from '../display-text.ts'
 import type { ScreenSize } from '../full-screen.ts'
 import { formatCount } from '../numbers.ts'

@@ -1,4 +1,4 @@
-import type { BucketView } from '../../core/job.ts'
+import type { BucketView } from '../../core/bucket-view.ts'
 import { type Column, renderTable } from '../table.ts'
 import { paint } from '../terminal.ts'
 import { bucketCells, fillBar } from './cells.ts'

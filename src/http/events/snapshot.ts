@@ -1,6 +1,6 @@
+import type { BucketView } from '../../core/bucket-view.ts'
 import { monotonicNow } from '../../core/clock.ts'
 import { MILLISECOND } from '../../core/duration.ts'
-import type { BucketView } from '../../core/job.ts'
 import type { Shaper } from '../../shaper/shaper.ts'
 import type { FullBucket, SnapshotEvent } from '../wire.ts'
 

@@ -1,6 +1,6 @@
 import { nextSlot } from '../../core/bucket.ts'
+import type { BucketState, BucketView } from '../../core/bucket-view.ts'
 import { MILLISECOND } from '../../core/duration.ts'
-import type { BucketState, BucketView } from '../../core/job.ts'
 import { formatLimit, hasParts } from '../../core/limit.ts'
 import { roomAt, usedAt } from '../../core/quota.ts'
 import { chargesOf, holdOf } from '../../core/usage.ts'

@@ -1,4 +1,4 @@
-import type { BucketView } from '../../core/job.ts'
+import type { BucketView } from '../../core/bucket-view.ts'
 import { isUnder } from '../../core/key.ts'
 import { BucketOrder, encodeCursor, FirstPlaces, isAskedFor, readCursor } from '../../line/bucket-order.ts'
 import {

@@ -1,7 +1,7 @@
 import { type Bucket, nextSlot, projectionOf } from '../../core/bucket.ts'
-import { type Due, DueHeap } from '../../core/due-heap.ts'
+import { type BucketState, bucketState } from '../../core/bucket-view.ts'
+import type { Due, DueHeap } from '../../core/due-heap.ts'
 import type { SegmentUse } from '../../core/heap-use.ts'
-import { type BucketState, bucketState } from '../../core/job.ts'
 import type { Limit } from '../../core/limit.ts'
 import type { LineEnd } from '../../core/line-end.ts'
 import { advance, type Retries, type WaitingJob } from '../../core/projection.ts'
@@ -12,6 +12,9 @@ import type { JobRecord, LimitChanges } from './job-record.ts'
 import type { Standing } from './jobs-ahead.ts'
 import { Line } from './line.ts'
 import type { Before } from './line-counts.ts'
+import { ReturnedJobs } from './returned-jobs.ts'
+
+const NONE = new ReturnedJobs()
 
 /** A live bucket: the numbers of the core, its line, its retries. One object: of a million, each further one costs collector and cache. */
 export class MemoryBucket implements Bucket, Due {
@@ -48,15 +51,10 @@ export class MemoryBucket implements Bucket, Due {
   /** What its first segment uses of the heap; from when the store keeps it until its last job is forgotten. */
   use: SegmentUse | undefined = undefined
   readonly #line = new Line<JobRecord>()
-  /** Jobs whose attempt failed, by the time when they may be tried again. */
-  #retries: DueHeap<JobRecord> | undefined = undefined
-  /** Jobs that a freeze gave back, in the order in which they had departed. */
-  #givenBack: DueHeap<JobRecord> | undefined = undefined
+  /** Only while there are some. */
+  #returned: ReturnedJobs | undefined = undefined
   /** A retry departed last, so the next slot is the line's. */
   #isLinesTurn = false
-  /** Cost units of all retries, and of all jobs that a freeze gave back. */
-  #retryUnits = 0
-  #givenBackUnits = 0
 
   constructor(key: string, rule: Rule) {
     this.key = key
@@ -71,7 +69,7 @@ export class MemoryBucket implements Bucket, Due {
   }
 
   get retrying(): number {
-    return (this.#retries?.size ?? 0) + (this.#givenBack?.size ?? 0)
+    return this.#returned?.size ?? 0
   }
 
   join(job: JobRecord): void {
@@ -79,21 +77,17 @@ export class MemoryBucket implements Bucket, Due {
     if (job.costs !== undefined) this.named = countNamed(this.named, job.costs, 1)
   }
 
-  /** Puts back a job that is to be tried again from `job.readyAt` on. */
+  /** Puts back a job that is to be tried again from `job.readyAt` on, or that a freeze gave back. */
   rejoin(job: JobRecord): void {
-    this.#retries ??= new DueHeap()
-    this.#retries.set(job, job.readyAt!)
-    this.#retryUnits += job.cost
+    this.#returned ??= new ReturnedJobs()
+    this.#returned.add(job)
     this.#hasMoved(job, 1)
   }
 
   /** Puts a job that a freeze gave back before all others, because it was at the head already. */
   rejoinFirst(job: JobRecord): void {
     job.readyAt = undefined
-    this.#givenBack ??= new DueHeap()
-    this.#givenBack.set(job, job.fence)
-    this.#givenBackUnits += job.cost
-    this.#hasMoved(job, 1)
+    this.rejoin(job)
   }
 
   leave(job: JobRecord): void {
@@ -109,14 +103,14 @@ export class MemoryBucket implements Bucket, Due {
 
   /** Whether a job waits that may depart with the next slot, whenever that is. */
   get hasLine(): boolean {
-    return this.#line.size > 0 || this.#givenBack !== undefined
+    return this.#line.size > 0 || this.#firstGivenBack !== undefined
   }
 
   /** The slot, not before `from`, of the next departure; Infinity when no job may depart. */
   nextDeparture(from: number): number {
     if (this.jobs === 0 || this.paused) return Number.POSITIVE_INFINITY
     const slot = nextSlot(this, from)
-    const at = this.hasLine ? slot : Math.max(slot, this.#retries!.earliest)
+    const at = this.hasLine ? slot : Math.max(slot, this.#returned!.retries.earliest)
     return this.usage === undefined && this.limit.concurrency === Number.POSITIVE_INFINITY
       ? at
       : this.#allowedFrom(at, this.usage)
@@ -141,13 +135,12 @@ export class MemoryBucket implements Bucket, Due {
 
   /** The job that departs first, if that is at `at`. */
   headAt(at: number): JobRecord {
-    return this.#givenBack?.peek() ?? this.#readyRetry(at) ?? this.#line.first()!
+    return this.#firstGivenBack ?? this.#readyRetry(at) ?? this.#line.first()!
   }
 
   /** Whether the job that would depart at `at` is a turn, which needs no handler. */
   isTurnNext(at: number): boolean {
-    if (this.retrying > 0 && (this.#givenBack !== undefined || this.#readyRetry(at) !== undefined))
-      return false
+    if ((this.#firstGivenBack ?? this.#readyRetry(at)) !== undefined) return false
     return this.#line.first()?.isTurn === true
   }
 
@@ -156,7 +149,7 @@ export class MemoryBucket implements Bucket, Due {
    * wait: a job that always fails cannot starve its bucket.
    */
   takeNext(now: number): JobRecord {
-    const returned = this.#givenBack?.peek() ?? this.#readyRetry(now)
+    const returned = this.#firstGivenBack ?? this.#readyRetry(now)
     if (returned === undefined) {
       this.#isLinesTurn = false
       const first = this.#line.next()!
@@ -175,11 +168,11 @@ export class MemoryBucket implements Bucket, Due {
    */
   *inOrder(from = Number.NEGATIVE_INFINITY): Generator<JobRecord> {
     const projection = projectionOf(this, from)
-    for (const given of this.#givenBack?.first() ?? []) {
+    for (const given of this.#returned?.givenBack.first() ?? []) {
       yield given
       advance(projection, this.limit, given)
     }
-    const retries = this.#retries?.first()
+    const retries = this.#returned?.retries.first()
     let retry = nextOf(retries)
     let isLinesTurn = this.#isLinesTurn
     for (const waiting of this.#line) {
@@ -202,11 +195,11 @@ export class MemoryBucket implements Bucket, Due {
 
   /** The jobs whose attempt failed, as a verdict needs them. */
   get retries(): Retries | undefined {
-    const heap = this.#retries
-    if (heap === undefined) return undefined
+    const { retries: heap, retryUnits: units = 0 } = this.#returned ?? {}
+    if (heap === undefined || heap.size === 0) return undefined
     return {
       size: heap.size,
-      units: this.#retryUnits,
+      units,
       gaps: this.#line.size + (this.#isLinesTurn ? 0 : 1),
       latest: () => heap.latest,
       [Symbol.iterator]: () => heap.first() as Iterator<JobRecord & { readonly readyAt: number }>,
@@ -215,7 +208,7 @@ export class MemoryBucket implements Bucket, Due {
 
   /** How many jobs depart before a new one. */
   ahead(retriesAhead: number): number {
-    return this.#line.size + (this.#givenBack?.size ?? 0) + retriesAhead
+    return this.#line.size + (this.#returned?.givenBack.size ?? 0) + retriesAhead
   }
 
   /** What stands before a job of the line itself, without retries. */
@@ -226,9 +219,12 @@ export class MemoryBucket implements Bucket, Due {
   /** How many jobs wait where, and their cost units. */
   get standing(): Standing {
     const line = { jobs: this.#line.size, units: this.waiting - this.returned }
-    const retries = { jobs: this.#retries?.size ?? 0, units: this.#retryUnits }
-    const givenBack = { jobs: this.#givenBack?.size ?? 0, units: this.#givenBackUnits }
-    return { line, retries, givenBack }
+    const { retries, retryUnits, givenBack, givenBackUnits } = this.#returned ?? NONE
+    return {
+      line,
+      retries: { jobs: retries.size, units: retryUnits },
+      givenBack: { jobs: givenBack.size, units: givenBackUnits },
+    }
   }
 
   /** Jobs in the line, without retries. */
@@ -238,7 +234,7 @@ export class MemoryBucket implements Bucket, Due {
 
   /** Cost units of the jobs that wait to be tried again. */
   get returned(): number {
-    return this.#retryUnits + this.#givenBackUnits
+    return this.#returned === undefined ? 0 : this.#returned.retryUnits + this.#returned.givenBackUnits
   }
 
   stateAt(now: number): BucketState {
@@ -248,26 +244,25 @@ export class MemoryBucket implements Bucket, Due {
   /** When the job that has waited longest was admitted; Infinity when none waits. The line is in that order. */
   firstAdmission(): number {
     let first = this.#line.first()?.admittedAt ?? Number.POSITIVE_INFINITY
-    if (this.retrying === 0) return first
-    for (const { admittedAt } of this.#returned()) first = Math.min(first, admittedAt)
+    for (const { admittedAt } of this.#returned?.inOrder() ?? []) first = Math.min(first, admittedAt)
     return first
   }
 
   /** When the newest waiting job was admitted; -Infinity when none waits. */
   lastAdmission(): number {
     let last = this.#line.last()?.admittedAt ?? Number.NEGATIVE_INFINITY
-    if (this.retrying === 0) return last
-    for (const { admittedAt } of this.#returned()) last = Math.max(last, admittedAt)
+    for (const { admittedAt } of this.#returned?.inOrder() ?? []) last = Math.max(last, admittedAt)
     return last
   }
 
-  #returned(): JobRecord[] {
-    return [...byDue(this.#givenBack), ...byDue(this.#retries)]
+  get #firstGivenBack(): JobRecord | undefined {
+    return this.#returned?.givenBack.peek()
   }
 
   #readyRetry(now: number): JobRecord | undefined {
-    if (this.#isLinesTurn && this.#line.size > 0) return undefined
-    return this.#retries !== undefined && this.#retries.earliest <= now ? this.#retries.peek() : undefined
+    const retries = this.#returned?.retries
+    if (retries === undefined || retries.earliest > now) return undefined
+    return this.#isLinesTurn && this.#line.size > 0 ? undefined : retries.peek()
   }
 
   /** A job went, or with 1 came back. */
@@ -277,19 +272,10 @@ export class MemoryBucket implements Bucket, Due {
   }
 
   #leaveReturned(job: JobRecord): void {
-    const isRetry = job.readyAt !== undefined
-    const heap = isRetry ? this.#retries! : this.#givenBack!
-    heap.remove(job)
-    if (isRetry) this.#retryUnits -= job.cost
-    else this.#givenBackUnits -= job.cost
-    if (heap.size > 0) return
-    if (isRetry) this.#retries = undefined
-    else this.#givenBack = undefined
+    const returned = this.#returned!
+    returned.remove(job)
+    if (returned.size === 0) this.#returned = undefined
   }
-}
-
-function byDue(heap: DueHeap<JobRecord> | undefined): JobRecord[] {
-  return heap === undefined ? [] : heap.inOrder()
 }
 
 function nextOf(jobs: Iterator<JobRecord> | undefined): JobRecord | undefined {

@@ -3,7 +3,7 @@ import type { Hold } from '../../core/hold.ts'
 import type { CountedJob } from '../../core/usage.ts'
 import { Walk } from '../../core/walk.ts'
 import { type LineHold, MOST_READ, type PartsFacts } from '../../line/job-facts.ts'
-import { holdOf } from '../../line/parts-view.ts'
+import { lastHoldOf } from '../../line/parts-view.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
 /**
@@ -57,5 +57,5 @@ export function heldByOf(
     passed.push(other)
   }
   const { quota, isFull } = departureByParts(bucket, job, passed, waiting, now).parts
-  return holdOf({ ahead, departsAt, quota, paused, frozenUntil, isFull }, limit, now)
+  return lastHoldOf({ ahead, departsAt, quota, paused, frozenUntil, isFull }, limit, now)
 }

@@ -1,6 +1,7 @@
 import type { Audit } from '../../conformance/history.ts'
+import type { BucketView } from '../../core/bucket-view.ts'
 import { MILLISECOND } from '../../core/duration.ts'
-import { type BucketView, isEnded, type JobView } from '../../core/job.ts'
+import { isEnded, type JobView } from '../../core/job.ts'
 import { formatLimit } from '../../core/limit.ts'
 import type { Flow, LineJob, LineView, Recent } from '../../core/line-view.ts'
 import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../../line/bucket-query.ts'

@@ -3,6 +3,7 @@ import { list, number, numberAndMore, rest, row } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
 import type { HandedJob } from './handed-job.ts'
+import { reportAll } from './report-all.ts'
 
 /**
  * The script answers a job whose lease was lost with 0, one that waits again with its time, one that had ended already with that
@@ -59,18 +60,8 @@ export function finishVerb(store: Store, keep: string) {
       return { isMine: true, at: outcome.kind === 'retry' ? answer - outcome.delay : at, readyAt: answer }
     })
   }
-  return async (shard: number, reports: readonly FinishReport[], now?: number): Promise<FinishAnswer[]> => {
-    const answers: FinishAnswer[] = await finish(shard, reports, now)
-    while (answers.length < reports.length) {
-      try {
-        answers.push(...(await finish(shard, reports.slice(answers.length), now)))
-      } catch {
-        // What was done is reported as done; the others may be sent again.
-        break
-      }
-    }
-    return answers
-  }
+  return (shard: number, reports: readonly FinishReport[], now?: number): Promise<FinishAnswer[]> =>
+    reportAll(reports, (some) => finish(shard, some, now))
 }
 
 /** Its name, its text, whether it has one, and its delay. */

@@ -3,7 +3,7 @@ import { NoLimitError } from '../../core/errors.ts'
 import type { Admission } from '../../core/job.ts'
 import type { Costs } from '../../core/usage.ts'
 import { REJECT_REASONS } from '../../core/verdict.ts'
-import { holdOf } from '../../line/parts-view.ts'
+import { lastHoldOf } from '../../line/parts-view.ts'
 import { agreed } from '../rules/agreed.ts'
 import { quotaText, ruleValues } from '../rules/book.ts'
 import type { RedisRules } from '../rules/redis-rules.ts'
@@ -74,7 +74,7 @@ export function forecastVerb(store: Store, rules: RedisRules) {
     const { position, departsAt, held } = verdict
     const answer = accepted('', key, { ...verdict, ...estimate }, at)
     const limit = rules.book.find(key)?.limit
-    const heldBy = held && limit && holdOf({ ahead: position - 1, departsAt, ...held }, limit, at)
+    const heldBy = held && limit && lastHoldOf({ ahead: position - 1, departsAt, ...held }, limit, at)
     return heldBy ? { ...answer, heldBy } : answer
   }
 }

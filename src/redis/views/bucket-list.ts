@@ -1,4 +1,4 @@
-import type { BucketView } from '../../core/job.ts'
+import type { BucketView } from '../../core/bucket-view.ts'
 import {
   type Bookmark,
   BucketOrder,

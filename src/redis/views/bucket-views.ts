@@ -1,5 +1,5 @@
+import { type BucketView, bucketState, type Durability } from '../../core/bucket-view.ts'
 import { MILLISECOND } from '../../core/duration.ts'
-import { type BucketView, bucketState, type Durability } from '../../core/job.ts'
 import { parseLimit } from '../../core/limit.ts'
 import type { LineHold } from '../../line/job-facts.ts'
 import { partsView, type Waits } from '../../line/parts-view.ts'

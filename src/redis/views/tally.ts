@@ -1,4 +1,4 @@
-import { BUCKET_STATES } from '../../core/job.ts'
+import { BUCKET_STATES } from '../../core/bucket-view.ts'
 import { type BucketTally, emptyTally, type TallyGroup } from '../../line/bucket-query.ts'
 import { type Answer, list, number, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'

@@ -44,17 +44,12 @@ export function dueOf(shard: Shard): number {
   let slot = nextSlot(shard, bucket.from) + limit.interval * handedUnits(shard)
   if (!hasLine(shard)) slot = Math.max(slot, shard.jobs[retries[0]!]!.readyAt)
   const due = dueByParts(shard, peekHead(shard, slot)[0], slot)
-  // A retry that is ready before the head has room goes first, if it has room itself.
-  if (
-    due === slot ||
-    due === ends.far ||
-    retries.length === 0 ||
-    returned(shard, BACK).length > 0 ||
-    bucket.linesTurn === 1
-  )
-    return due
-  const { readyAt } = shard.jobs[retries[0]!]!
-  return readyAt > slot ? Math.min(due, readyAt) : due
+  // A retry that is ready, and has room, before the head has room goes first.
+  const [retry] = retries
+  const mayPass = returned(shard, BACK).length === 0 && bucket.linesTurn === 0
+  if (retry === undefined || !mayPass || due === ends.far) return due
+  const { readyAt } = shard.jobs[retry]!
+  return readyAt > slot && readyAt < due ? Math.min(due, dueByParts(shard, retry, readyAt)) : due
 }
 
 /** What was handed over takes a place and counts when it starts, which is before. */

@@ -1,4 +1,4 @@
-import type { BucketView } from '../../../src/core/job.ts'
+import type { BucketView } from '../../../src/core/bucket-view.ts'
 
 /** Epoch milliseconds of the line's own clock in these views. */
 export const AT = 1_700_000_000_000

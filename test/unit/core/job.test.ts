@@ -1,12 +1,6 @@
 import { expect, test } from 'vitest'
-import {
-  BUCKET_STATES,
-  bucketState,
-  isEnded,
-  type JobState,
-  mayBecome,
-  retryAfterMs,
-} from '../../../src/core/job.ts'
+import { BUCKET_STATES, bucketState } from '../../../src/core/bucket-view.ts'
+import { isEnded, type JobState, mayBecome, retryAfterMs } from '../../../src/core/job.ts'
 
 const states: JobState[] = [
   'waiting',

@@ -9,7 +9,7 @@ import {
   parseLimit,
   parseMeterLimit,
 } from '../../../src/core/limit.ts'
-import { checkUnit } from '../../../src/core/quota-input.ts'
+import { checkUnit } from '../../../src/core/unit.ts'
 
 const rolling = (amount: number, length: number, unit?: string, each?: number) => {
   return { amount, unit, each, window: { length } }

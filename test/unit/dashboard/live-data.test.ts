@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { BucketView } from '../../../src/core/job.ts'
+import type { BucketView } from '../../../src/core/bucket-view.ts'
 import type { LineJob } from '../../../src/core/line-view.ts'
 import { FlowHistory, rangeOf, sampleBetween } from '../../../src/dashboard/page/data/flow-history.ts'
 import { departuresPerSecond, gapPoints, gapsInWords } from '../../../src/dashboard/page/data/gaps.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import type { BucketView } from '../../../src/core/bucket-view.ts'
 import type { HoldReason } from '../../../src/core/hold.ts'
-import type { BucketView } from '../../../src/core/job.ts'
 import { Census } from '../../../src/telemetry/census.ts'
 
 const MINUTE = 60_000_000

@@ -1,4 +1,4 @@
-import type { BucketView } from '../../../core/job.ts'
+import type { BucketView } from '../../../core/bucket-view.ts'
 import { serverClock } from '../clock.ts'
 import { Store } from '../data/store.ts'
 import type { MenuItem } from '../parts/menu.tsx'

@@ -1,4 +1,4 @@
-import type { BucketView } from '../../../core/job.ts'
+import type { BucketView } from '../../../core/bucket-view.ts'
 import { serverClock } from '../clock.ts'
 import { formatClock, formatCount } from '../data/format.ts'
 import { Counting } from '../parts/counting.tsx'

@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import type { BucketView } from '../../../core/job.ts'
+import type { BucketView } from '../../../core/bucket-view.ts'
 import { serverClock } from '../clock.ts'
 import { Counting } from '../parts/counting.tsx'
 import { Icon } from '../parts/icon.tsx'

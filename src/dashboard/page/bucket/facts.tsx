@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { BucketView } from '../../../core/job.ts'
+import type { BucketView } from '../../../core/bucket-view.ts'
 import type { RecentDeparture } from '../../../core/line-view.ts'
 import type { ListedRule } from '../../../core/rule-view.ts'
 import { askJson, subject } from '../data/api.ts'

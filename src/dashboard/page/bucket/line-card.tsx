@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import type { BucketView } from '../../../core/job.ts'
+import type { BucketView } from '../../../core/bucket-view.ts'
 import type { LineView } from '../../../core/line-view.ts'
 import { formatCount, formatPercent } from '../data/format.ts'
 import { layOutLine } from '../data/line-layout.ts'

@@ -1,4 +1,4 @@
-import type { BucketView, QuotaView } from '../../../core/job.ts'
+import type { BucketView, QuotaView } from '../../../core/bucket-view.ts'
 import { serverClock } from '../clock.ts'
 import { formatClock, formatCount, formatMoment, formatPercent } from '../data/format.ts'
 import { levelOf, type PartUse, placesUse, quotaUse, shareOf } from '../data/parts.ts'

@@ -1,4 +1,4 @@
-import type { BucketState } from '../../../core/job.ts'
+import type { BucketState } from '../../../core/bucket-view.ts'
 import { parseDuration, writeDuration } from './duration.ts'
 
 /** Which buckets to show, with the field names of the API. Fills are shares: 0.5 is 50%. */

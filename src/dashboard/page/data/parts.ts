@@ -1,4 +1,4 @@
-import type { BucketView, QuotaView } from '../../../core/job.ts'
+import type { BucketView, QuotaView } from '../../../core/bucket-view.ts'
 
 /** A quota or the places of a bucket, as a bar shows it. */
 export interface PartUse {

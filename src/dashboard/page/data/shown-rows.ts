@@ -1,4 +1,4 @@
-import type { BucketView } from '../../../core/job.ts'
+import type { BucketView } from '../../../core/bucket-view.ts'
 
 /** A row of the table; `isGone` when its bucket has left the page while the order of the rows is held. */
 export interface Row {

@@ -1,4 +1,4 @@
-import type { BucketView } from '../../../core/job.ts'
+import type { BucketView } from '../../../core/bucket-view.ts'
 import { formatCount } from '../data/format.ts'
 import { levelOf, type PartUse, partsOf, shareOf } from '../data/parts.ts'
 

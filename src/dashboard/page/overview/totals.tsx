@@ -1,4 +1,4 @@
-import type { BucketState } from '../../../core/job.ts'
+import type { BucketState } from '../../../core/bucket-view.ts'
 import { formatShort } from '../data/format.ts'
 import { snapshot } from '../data/live.ts'
 import { useStore } from '../parts/hooks.ts'

@@ -1,4 +1,4 @@
-import type { BucketState } from '../../../core/job.ts'
+import type { BucketState } from '../../../core/bucket-view.ts'
 import { Icon } from './icon.tsx'
 
 /** The state of a bucket: a shape, a word and a colour. */

@@ -55,17 +55,17 @@ local function due_of(bucket)
   local projection = projection_of(bucket, bucket.from)
   local slot = projection.slot + spacing(bucket, projection.warmth, bucket.handed)
   if not has_line(bucket) then
-    local earliest = redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')
-    slot = math.max(slot, tonumber(earliest[2]) - set_back())
+    local _, ready_at = usage.first_retry(bucket)
+    slot = math.max(slot, ready_at)
   end
   if not usage.of(bucket) then return slot end
   local head = peek_head(bucket, slot)
   local due = due_by_parts(bucket, head, slot)
-  -- A retry that is ready before the head has room goes first, if it has room itself.
+  -- A retry that is ready, and has room, before the head has room goes first.
   if due > slot and due < INF and bucket.inRetry > 0 and bucket.inBack == 0 and bucket.linesTurn == 0 then
-    local earliest = redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')
-    local ready_at = tonumber(earliest[2]) - set_back()
-    if ready_at > slot then due = math.min(due, ready_at) end
+    local retry, ready_at = usage.first_retry(bucket)
+    local at = ready_at > slot and ready_at < due and due_by_parts(bucket, retry, ready_at) or due
+    if at < due then return at, retry end
   end
   return due, head
 end

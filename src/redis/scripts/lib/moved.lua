@@ -18,7 +18,8 @@ function usage.carried(before, use, after, now)
   return carried
 end
 
--- Lets nothing count for longer than a start that is reserved now, or is lost: the clock may have been set back.
+-- Lets nothing count for longer than a start that is reserved now, or is lost: the clock may have been set back. A slot that was
+-- granted before moves along, as what counts for it does.
 function usage.clamp(bucket, now)
   local parts, use = usage.of(bucket)
   bucket.grantedSlot = math.min(bucket.grantedSlot, now + quota.FARTHEST_AHEAD)

@@ -22,18 +22,13 @@ do
     return true
   end
 
-  -- Counts anew; `next_one` returns what waits without a slot, one by one. Returns how many that are.
+  -- Counts anew; `next_one` returns what waits without a slot, one by one.
   function usage.recount(bucket, next_one)
     local parts, use = usage.of(bucket)
     for _, part in ipairs(parts.quotas) do
       if part.unit then use.sums[part.unit] = { jobs = 0, units = 0 } end
     end
-    local looked = 0
-    for entry in next_one do
-      usage.count(bucket, usage.settings_of(entry.id) or '', 1)
-      looked = looked + 1
-    end
-    return looked
+    for entry in next_one do usage.count(bucket, usage.settings_of(entry.id) or '', 1) end
   end
 
   -- What waits without a slot counts in a quota; Infinity: unknown.
