@@ -9,6 +9,11 @@ export async function failOver(stage: RedisStage, replica: Readonly<Record<strin
   await stage.redis.hset(shardKey(stage.tag, 'meta'), 'run', 'the former master')
 }
 
+/** The server is another run of itself: its last writes may be lost. */
+export async function restart({ redis, tag }: RedisStage): Promise<void> {
+  await redis.hset(shardKey(tag, 'meta'), 'run', 'another')
+}
+
 /** A scheduler claims, and hands over no job. */
 export async function notice(stage: RedisStage, seconds: number): Promise<void> {
   expect((await stage.claim(seconds, { lookAhead: -HOUR })).jobs).toEqual([])

@@ -1,26 +1,48 @@
 import { expect, test } from 'vitest'
 import { SECOND } from '../../src/core/duration.ts'
+import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import { at } from '../support/backend-driver.ts'
+import { restart } from './losses.ts'
 import { RedisStage } from './redis-stage.ts'
+
+/** How long a job is told to wait, each time that it asks from one moment to another; seconds. */
+async function waits(stage: RedisStage, job: HandedJob, from: number, until: number): Promise<number[]> {
+  const told: number[] = []
+  for (let seconds = from; seconds < until; seconds += told.at(-1)!) {
+    const answer = await stage.gate(job, seconds)
+    if (answer.kind !== 'wait') break
+    told.push((answer.until - at(seconds)) / SECOND)
+  }
+  return told
+}
 
 test('jobs at the gate ask less and less often while the job before them does not start, and soon after it could have', async () => {
   const stage = await RedisStage.open('99, 500/s')
   await stage.lineUp('xyz', 0)
   const [x, y, z] = await stage.hand(0, 250)
   // The worker of `x` is dead.
-  const asks: number[] = []
-  for (let seconds = 0; seconds < 0.4; ) {
-    const answer = await stage.gate(y!, seconds)
-    if (answer.kind !== 'wait') break
-    const next = (answer.until - at(0)) / SECOND
-    asks.push(next - seconds)
-    expect(next - seconds).toBeLessThanOrEqual(Math.max(0.001, seconds / 4) + 1e-6)
-    seconds = next
+  const told = await waits(stage, y!, 0, 0.4)
+  let seconds = 0
+  for (const wait of told) {
+    expect(wait).toBeLessThanOrEqual(Math.max(0.001, seconds / 4) + 1e-6)
+    seconds += wait
   }
-  expect(asks.length).toBeGreaterThan(10)
-  expect(asks.length).toBeLessThan(40)
+  expect(told.length).toBeGreaterThan(10)
+  expect(told.length).toBeLessThan(40)
   // The next wait begins when that job has started.
   await stage.gate(x!, 0.5)
   await stage.start(x!, 0.5)
   expect(await stage.gate(z!, 0.503)).toMatchObject({ kind: 'wait', until: at(0.504) })
+})
+
+test('after a restart of Redis, too, jobs behind a dead worker do not ask every millisecond', async () => {
+  const stage = await RedisStage.open('99, 500/s')
+  await stage.lineUp('xyz', 0)
+  await restart(stage)
+  const [, y] = await stage.hand(10, 250)
+  const told = await waits(stage, y!, 10, 20)
+  expect(told.length).toBeGreaterThan(100)
+  expect(told.length).toBeLessThan(600)
+  // The claim may have come just now.
+  expect(Math.max(...told)).toBeLessThanOrEqual(0.02)
 })

@@ -4,7 +4,7 @@ import { parseRule } from '../../src/core/rule-book.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { at } from '../support/backend-driver.ts'
 import { uniquePrefix } from '../support/redis-server.ts'
-import { failOver, nextStart, notice } from './losses.ts'
+import { failOver, nextStart, notice, restart } from './losses.ts'
 import { RedisStage } from './redis-stage.ts'
 
 /** Seconds after a loss in which a slot may be used that was granted just before, and is lost: it is ahead, and its worker late. */
@@ -81,8 +81,6 @@ describe('after a failover', () => {
 })
 
 describe('after a restart of the server', () => {
-  const restart = (stage: RedisStage) => stage.redis.hset(shardKey(stage.tag, 'meta'), 'run', 'another')
-
   it('what was handed over and has no slot is handed over again at once, in its order', async () => {
     const stage = await RedisStage.open('9, 100/s')
     await stage.lineUp('wxyz', 0)

@@ -1,13 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { HOUR, MILLISECOND, SECOND } from '../../src/core/duration.ts'
-import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { at } from '../support/backend-driver.ts'
-import { failOver, nextStart, notice } from './losses.ts'
+import { failOver, nextStart, notice, restart } from './losses.ts'
 import { RedisStage } from './redis-stage.ts'
 
 describe('what may be lost counts in quotas', () => {
-  const restart = (stage: RedisStage) => stage.redis.hset(shardKey(stage.tag, 'meta'), 'run', 'another')
-
   it('with the cost of the costliest job', async () => {
     const stage = await RedisStage.open('500, 1 per 10 seconds, 150/hour, tolerance 0')
     await stage.lineUp('ab', 0, { cost: 100 })

@@ -4,6 +4,7 @@ import { parseRule } from '../../src/core/rule-book.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { at, msAt } from '../support/backend-driver.ts'
 import { recount } from '../support/recount.ts'
+import { restart } from './losses.ts'
 import { BACK, COMPLETED, RedisStage } from './redis-stage.ts'
 
 const nextAt = async (stage: RedisStage, seconds: number) =>
@@ -78,7 +79,7 @@ describe('a quota', () => {
     const stage = await RedisStage.open('99, 10/s, 28/minute, tolerance 0')
     await stage.lineUp('abcd', 0)
     await stage.run(0)
-    await stage.redis.hset(`${stage.tag}:meta`, 'run', 'another')
+    await restart(stage)
     // One has started, and 26 may have.
     const [b] = await stage.hand(1)
     expect(await stage.gate(b!, 1)).toEqual({ kind: 'returned' })

@@ -5,9 +5,8 @@ import { Pass, type PassPorts } from '../../src/redis/scheduler/pass.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
 import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import { at } from '../support/backend-driver.ts'
+import { restart } from './losses.ts'
 import { RedisStage } from './redis-stage.ts'
-
-const restart = (stage: RedisStage) => stage.redis.hset(shardKey(stage.tag, 'meta'), 'run', 'another')
 
 /** One pass of a scheduler that hands over no job; `seconds` stays the time of the store. */
 async function pass(stage: RedisStage, seconds: number) {

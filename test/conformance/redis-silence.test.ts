@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { HOUR } from '../../src/core/duration.ts'
-import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { at } from '../support/backend-driver.ts'
+import { restart } from './losses.ts'
 import { RedisStage } from './redis-stage.ts'
 
 /** `w` was handed over, `x` has a slot and `y` runs; all leases end at 30. The last call was at 0. */
@@ -104,7 +104,7 @@ describe('a lease', () => {
 
   it('outlasts a restart of Redis by five seconds beyond the time that it took', async () => {
     const { stage, x } = await away()
-    await stage.redis.hset(shardKey(stage.tag, 'meta'), 'run', 'another')
+    await restart(stage)
     await stage.claim(29)
     // What has no slot yet is handed over again: see redis-losses.test.ts.
     expect(ids(await stage.recover(29))).toEqual(['w'])
@@ -118,7 +118,7 @@ describe('a lease', () => {
   it('that ends later than that is not shortened', async () => {
     const { stage, w, x, y } = await away()
     for (const job of [w, x, y]) expect(await stage.renew(job, 90, 1)).toBe(true)
-    await stage.redis.hset(shardKey(stage.tag, 'meta'), 'run', 'another')
+    await restart(stage)
     stage.isSilent = false
     await stage.claim(40)
     expect(ids(await stage.recover(40))).toEqual(['w'])

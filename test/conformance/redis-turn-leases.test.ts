@@ -3,6 +3,7 @@ import { MILLISECOND, SECOND } from '../../src/core/duration.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
 import { at, msAt, request } from '../support/backend-driver.ts'
 import { keysOf, openRedisBackend, viewsOf } from '../support/redis-driver.ts'
+import { restart } from './losses.ts'
 import { COMPLETED, RedisStage } from './redis-stage.ts'
 import { PLACE, TurnStage } from './turn-stage.ts'
 
@@ -220,7 +221,7 @@ describe('the turn of a caller whose process is silent', () => {
     await stage.claim(0)
     await stage.admit('~c~1', 0)
     stage.jobs.isSilent = true
-    await stage.jobs.redis.hset(shardKey(stage.jobs.tag, 'meta'), 'run', 'another')
+    await restart(stage.jobs)
     await stage.claim(7)
     expect(await stage.recover(8.9)).toEqual([])
     expect(await stage.jobs.renew(place('~c~1'), PLACE, 8.9)).toBe(true)

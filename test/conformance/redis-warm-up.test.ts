@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { at, msAt } from '../support/backend-driver.ts'
+import { restart } from './losses.ts'
 import { BACK, RedisStage } from './redis-stage.ts'
 
 /** Cold one in three seconds; three seconds later one in one and a half, and another later one a second. */
@@ -96,7 +97,7 @@ describe('a granted slot of a bucket that warms up', () => {
 test('after a restart it waits for the interval of a cold start, since a freeze may have been lost, and cools meanwhile', async () => {
   const { stage, c } = await warming()
   await stage.start(c, 4.5)
-  await stage.redis.hset(`${stage.tag}:meta`, 'run', 'another')
+  await restart(stage)
   const [d] = await stage.hand(5.5)
   expect(await stage.gate(d!, 5.5)).toEqual({ kind: 'returned' })
   // Half a second for a slot that may be lost, and the interval.
