@@ -5,31 +5,85 @@ import type { Trouble } from './troubles.ts'
 /** A handler that ends makes room for the next job in that time, in a worker whose handlers were all busy; microseconds. */
 const TAKES_NEXT = 2_000_000
 
-/** When a worker had no handler free. */
-export function busy({ workers }: Plan, seen: readonly Seen[]): Trouble[] {
+/** A worker that a history says is full for a key, since when, and what runs in it. */
+interface Worker {
+  readonly handlers: number
+  /** Keys of the jobs that run, by id. */
+  readonly running: Map<string, string>
+  readonly fullSince: Map<string, number>
+}
+
+/**
+ * When a worker had no handler free for a key: all ran, or those that did not were kept for other first segments, or for other
+ * keys of its own (what `docs/guarantees.md` says of handlers). A history does not tell which of them the worker remembered, so
+ * all of the run count.
+ */
+export function busy(plan: Plan, seen: readonly Seen[]): Trouble[] {
+  const keys = plan.keys.map(({ key }) => key)
   const troubles: Trouble[] = []
-  const running = new Map<string, Set<string>>()
-  const fullSince = new Map<string, number>()
-  const close = (by: string, until: number) => {
-    const from = fullSince.get(by)
-    if (from !== undefined) troubles.push({ from, until, bound: TAKES_NEXT, adds: 0, what: `${by} busy` })
-    fullSince.delete(by)
+  const known = new Map<string, Worker>()
+  const note = (by: string, at: number) => {
+    const { handlers, running, fullSince } = known.get(by)!
+    for (const key of keys) {
+      const since = fullSince.get(key)
+      if (!isFull(handlers, [...running.values()], key, keys)) {
+        if (since !== undefined)
+          troubles.push({ from: since, until: at, bound: TAKES_NEXT, adds: 0, what: `${by} busy`, key })
+        fullSince.delete(key)
+      } else if (since === undefined) fullSince.set(key, at)
+    }
   }
   for (const { by, event } of seen.toSorted((a, b) => a.event.at - b.event.at)) {
-    const worker = workers[Number(/^worker-(\d+)/.exec(by)?.[1] ?? 0) - 1]
-    if (worker === undefined) continue
-    const own = running.get(by) ?? new Set()
-    running.set(by, own)
-    if (event.type === 'start') {
-      own.add(event.id)
-      if (own.size >= worker.concurrency && !fullSince.has(by)) fullSince.set(by, event.at)
+    const planned = plan.workers[Number(/^worker-(\d+)/.exec(by)?.[1] ?? 0) - 1]
+    if (planned === undefined) continue
+    const worker = known.get(by) ?? {
+      handlers: planned.concurrency,
+      running: new Map(),
+      fullSince: new Map(),
     }
-    if ((event.type === 'end' || event.type === 'return') && own.delete(event.id)) {
-      if (own.size < worker.concurrency) close(by, event.at)
+    known.set(by, worker)
+    if (event.type === 'start') worker.running.set(event.id, event.key)
+    else if (event.type !== 'end' && event.type !== 'return') continue
+    else if (!worker.running.delete(event.id)) continue
+    note(by, event.at)
+  }
+  for (const [by, { fullSince }] of known) {
+    for (const [key, from] of fullSince) {
+      troubles.push({
+        from,
+        until: Number.POSITIVE_INFINITY,
+        bound: TAKES_NEXT,
+        adds: 0,
+        what: `${by} busy`,
+        key,
+      })
     }
   }
-  for (const by of [...fullSince.keys()]) close(by, Number.POSITIVE_INFINITY)
   return troubles
+}
+
+function isFull(handlers: number, running: readonly string[], key: string, keys: readonly string[]): boolean {
+  const free = handlers - running.length
+  if (free <= 0) return true
+  const segment = segmentOf(key)
+  const segments = new Set(keys.map(segmentOf)).size
+  const share = Math.ceil(handlers / segments)
+  const own = running.filter((other) => segmentOf(other) === segment).length
+  // Above its share a segment leaves some free for others.
+  const room = Math.max(Math.min(free, share - own), free - kept(handlers, segments))
+  if (room <= 0) return true
+  const siblings = keys.filter((other) => segmentOf(other) === segment).length
+  const ofKey = running.filter((other) => other === key).length
+  return ofKey >= Math.ceil(share / siblings) && room <= kept(share, siblings)
+}
+
+/** What those that have their share leave free. */
+function kept(handlers: number, sharers: number): number {
+  return sharers > 1 ? Math.floor(Math.sqrt(handlers)) : 0
+}
+
+function segmentOf(key: string): string {
+  return key.split('/', 1)[0]!
 }
 
 /** A handler that freezes its bucket may die before it has written that down. */

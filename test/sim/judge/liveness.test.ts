@@ -156,3 +156,19 @@ test('nothing is expected while no worker lives, and while all handlers are busy
   expect(breaches([...long, started('b', 40.1)], { plan: { workers }, lives })).toEqual([])
   expect(breaches([...long, started('b', 60)], { plan: { workers }, lives })).toHaveLength(1)
 })
+
+test('nothing is expected of a key while the handlers that are free are kept for another first segment', () => {
+  const workers = [{ at: 0, concurrency: 2, lease: 10_000, scheduler: true }]
+  const seen = [accepted('a', 10), started('a', 10.1), accepted('b', 11), ended('a', 40), started('b', 40.1)]
+  const facts = (other: string) => {
+    const keys = ['k', other].map((key) => ({ key, capacity: 10, rate: { count: 1, per: 1_000 } }))
+    return { plan: { workers, keys }, lives: [LIVES[0]!] }
+  }
+  expect(breaches(seen, facts('another'))).toEqual([])
+  expect(breaches(seen, facts('k/sibling'))).toEqual([])
+  expect(breaches(seen, { plan: { workers }, lives: [LIVES[0]!] })).toHaveLength(1)
+  const larger = facts('another')
+  expect(
+    breaches(seen, { ...larger, plan: { ...larger.plan, workers: [{ ...workers[0]!, concurrency: 4 }] } }),
+  ).toHaveLength(1)
+})

@@ -51,6 +51,9 @@ export function judgeLiveness(
   const troubles = [...troublesOf(known), ...busy(plan, seen), ...frozenUnheard(plan, seen)].sort(
     (a, b) => a.from - b.from,
   )
+  const troublesOfKey = new Map(
+    plan.keys.map(({ key }) => [key, troubles.filter((trouble) => (trouble.key ?? key) === key)]),
+  )
   const usual = usualOf(plan)
   const lines = new Map(plan.keys.map((key) => [key.key, lineOf(key)]))
   const keyOf = new Map<string, string>()
@@ -67,7 +70,7 @@ export function judgeLiveness(
     const slot = Math.max(since, line.slotAt, line.frozenUntil, line.goesOnAt)
     const from = rooms.roomFor(key, id, slot)
     if (from === Number.POSITIVE_INFINITY) return
-    const latest = latestAfter(from, usual(line), troubles)
+    const latest = latestAfter(from, usual(line), troublesOfKey.get(key)!)
     if (Math.min(at, until) <= latest.at) return
     failures.push({
       law: 'liveness',

@@ -18,6 +18,8 @@ export interface Trouble {
   /** Every wait that it meets takes so much longer. */
   readonly adds: number
   readonly what: string
+  /** It keeps jobs of this key alone from starting. */
+  readonly key?: string
   /** Its bound has what outages add. */
   readonly isLifted?: boolean
 }
