@@ -162,10 +162,25 @@ function roomInWindow({ amount }: Quota, { ends, used }: QuotaUse, units: number
   let total = units
   let first = ends.length
   while (first > 0 && ends[first - 1]! > from) total += used[--first]!
+  return roomAmong(amount, { ends, used }, first, total, from)
+}
+
+/** The same, where `total` is the units and what the entries count from the first on. */
+export function roomAmong(
+  amount: number,
+  { ends, used }: QuotaUse,
+  first: number,
+  total: number,
+  from: number,
+): number {
   let at = from
-  for (let index = first; total > amount && index < ends.length; index++) {
-    at = ends[index]!
-    total -= used[index]!
+  let left = total
+  for (let index = first; index < ends.length; index++) {
+    if (ends[index]! > from) {
+      if (left <= amount) break
+      at = ends[index]!
+    }
+    left -= used[index]!
   }
   return at
 }

@@ -44,17 +44,29 @@ export function chargesOf({ quotas: parts }: Quotas, { cost, costs }: Counted): 
   return charges
 }
 
-/** Returns the earliest time from `from` on at which every quota has room. */
-export function roomAt(limit: Quotas, usage: Usage, charges: readonly number[], from: number): number {
+/**
+ * Returns the earliest time from `from` on at which each of so many quotas has room; `roomOf` says that of one. All that asks when a
+ * start is possible asks here, whether it counts what is there now or what will be there behind others.
+ */
+export function earliest(
+  count: number,
+  from: number,
+  roomOf: (place: number, from: number) => number,
+): number {
   // A later time may lie in another period of a calendar, so that each quota is asked again.
   for (let at = from; ; ) {
     let later = at
-    for (let index = 0; index < charges.length; index++) {
-      later = quotas.roomAt(limit.quotas[index]!, usage[index]!, charges[index]!, later)
-    }
+    for (let place = 0; place < count; place++) later = roomOf(place, later)
     if (later === at) return at
     at = later
   }
+}
+
+/** That time, by what counts now. */
+export function roomAt(limit: Quotas, usage: Usage, charges: readonly number[], from: number): number {
+  return earliest(charges.length, from, (index, at) =>
+    quotas.roomAt(limit.quotas[index]!, usage[index]!, charges[index]!, at),
+  )
 }
 
 /** A quota for which a start waits. */

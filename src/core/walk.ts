@@ -1,7 +1,7 @@
 import type { Limit } from './limit.ts'
 import type { Projection } from './projection.ts'
 import * as quotas from './quota.ts'
-import { type CountedJob, chargesOf, holdOf, type QuotaHold, type Usage } from './usage.ts'
+import { type CountedJob, chargesOf, earliest, holdOf, type QuotaHold, type Usage } from './usage.ts'
 import { cooledBy, spacing, warmedBy } from './warmth.ts'
 
 /** How many of the jobs ahead a projection follows one by one. Beyond them its times are estimates. */
@@ -137,18 +137,13 @@ export class Walk {
 
   #roomAt(charges: readonly number[], from: number): number {
     this.#isHeldByUnit = false
-    // A later time may lie in another period of a calendar, so that each quota is asked again.
-    for (let at = from; ; ) {
-      let later = at
-      for (const index of this.#order) {
-        const count = this.#counts[index]!
-        const room = count.roomAt(charges[index]!, later)
-        if (room > later && count.quota.unit !== undefined) this.#isHeldByUnit = true
-        later = room
-      }
-      if (later === at) return at
-      at = later
-    }
+    return earliest(charges.length, from, (place, at) => {
+      const index = this.#order[place]!
+      const count = this.#counts[index]!
+      const room = count.roomAt(charges[index]!, at)
+      if (room > at && count.quota.unit !== undefined) this.#isHeldByUnit = true
+      return room
+    })
   }
 
   #pauseUntil(at: number): void {
@@ -192,20 +187,8 @@ class RollingCount implements Count {
     for (const units of this.used) this.#total += units
   }
 
-  /** As `roomAt` of quota.ts. */
   roomAt(units: number, from: number): number {
-    const { ends, used } = this
-    const { amount } = this.quota
-    let at = from
-    let total = this.#total + units
-    for (let index = this.#first; index < ends.length; index++) {
-      if (ends[index]! > from) {
-        if (total <= amount) break
-        at = ends[index]!
-      }
-      total -= used[index]!
-    }
-    return at
+    return quotas.roomAmong(this.quota.amount, this, this.#first, this.#total + units, from)
   }
 
   charge(units: number, at: number): void {

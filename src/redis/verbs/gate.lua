@@ -22,9 +22,6 @@ local meta = read_meta()
 expect_states(5, 7)
 guard_run(meta, now, ARGV[3])
 
--- A job whose claim cannot be timed asks again after a quarter of that at the latest.
-local CLAIMED_LATELY = 80000
-
 -- When to ask again: after the job before it has started, as far as that is known. The worker of that job may be dead, so the longer
 -- it could have started, the less often this one asks: for a late start it comes later by a quarter of the delay at most.
 local function ask_again(bucket, state)
@@ -34,10 +31,9 @@ local function ask_again(bucket, state)
   local is_granted = bucket.granted ~= '' and slot <= far
   if is_granted and slot > now then return slot + 500 end
   local turn = is_granted and slot or math.max(bucket.from, bucket.next, bucket.frozen)
-  -- An epoch is the time of the claim, but for an hour after a loss it is ahead of it. Then this job may have come just now, so it is
-  -- not told to wait for long; nor is it told to ask every millisecond for as long as the lease of a dead worker lasts.
-  local since, epoch = math.max(turn, bucket.lastStart), state.epoch
-  local waited = epoch <= now and now - math.max(since, epoch) or math.min(now - since, CLAIMED_LATELY)
+  -- An epoch is the time of the claim, but for an hour after a loss it is ahead of that. The claim may be of just now then: this one
+  -- asks again within 20 ms, though not every millisecond for as long as the lease of a dead worker lasts.
+  local waited = now - math.max(turn, bucket.lastStart, state.epoch > now and now - 80000 or state.epoch)
   local soon = now + math.max(1000, math.min(50000, bucket.interval / 4), waited / 4)
   return math.min(far, math.max(soon, turn + 500))
 end
@@ -115,8 +111,7 @@ local function answer(at)
   }
 end
 
-local answers = { text(now), text(meta.book) }
-local fence = meta.fence
+local answers, fence = { text(now), text(meta.book) }, meta.fence
 for index = 1, requests do
   answers[index + 2] = meta.sentBack < MOST_SENT_BACK and not usage.is_enough(index) and answer(5 + (index - 1) * 7) or { 'wait', text(now + 1000) }
 end

@@ -29,7 +29,7 @@ do
     end
   end
 
-  local function room_in_period(count, part, units, from)
+  local function room_in_period(part, count, units, from)
     local function is_full(end_)
       local index = end_ and index_of(count.ends, end_)
       local counted = index and count.used[index] or 0
@@ -51,17 +51,9 @@ do
   end
 
   -- When it has room for the units, from `from` on.
-  function usage.room_in(count, part, units, from)
-    if not part.length then return room_in_period(count, part, units, from) end
-    local ends, at, total = count.ends, from, count.total + units
-    for index = count.first, #ends do
-      if ends[index] > from then
-        if total <= part.amount then break end
-        at = ends[index]
-      end
-      total = total - count.used[index]
-    end
-    return at
+  function usage.room_in(part, count, units, from)
+    if not part.length then return room_in_period(part, count, units, from) end
+    return quota.room_among(part, count, count.first, count.total + units, from)
   end
 
   -- Counts a start at `at`, before which no other comes.

@@ -35,13 +35,25 @@ function usage.charges_of(parts, id, cost)
   return usage.charges(parts, cost, parts.hasUnits and usage.settings_of(id))
 end
 
-function usage.room_at(parts, use, charges, from)
-  local at, later = nil, from
+-- The earliest time from `from` on at which every quota has room, and whether one of a unit is waited for: `earliest` of
+-- src/core/usage.ts. `room_of`: when one quota has room, by what counts in it.
+function usage.earliest(parts, use, charges, from, room_of)
+  local at, later, is_held_by_unit = nil, from, false
   while later ~= at do
     at = later
-    for index, part in ipairs(parts.quotas) do later = quota.room_at(part, use[index], charges[index], later) end
+    for _, index in ipairs(parts.order) do
+      local part = parts.quotas[index]
+      local room = room_of(part, use[index], charges[index], later)
+      if part.unit and room > later then is_held_by_unit = true end
+      later = room
+    end
   end
-  return at
+  return at, is_held_by_unit
+end
+
+-- That time, by what counts now.
+function usage.room_at(parts, use, charges, from)
+  return (usage.earliest(parts, use, charges, from, quota.room_at))
 end
 
 function usage.charge(bucket, charges, at, sign)

@@ -9,7 +9,7 @@ do
     local before = math.max(from, until_ - 1)
     for index, part in ipairs(bucket.parts.quotas) do
       local use = walk.use[index]
-      if usage.room_in(use, part, charges[index], before) > before then
+      if usage.room_in(part, use, charges[index], before) > before then
         for entry, end_ in ipairs(use.ends) do
           if end_ == until_ then
             return { index - 1, until_, use.used[entry], charges[index], quota.used_at(part, use, from), is_own }

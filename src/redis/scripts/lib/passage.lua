@@ -37,17 +37,8 @@ do
   -- for less holds it, or held one before it.
   function usage.depart_at(walk, bucket, charges, ready_at)
     local slot = slot_of(walk, bucket)
-    local at, later, may_be_earlier = nil, math.max(slot, ready_at or slot), walk.earlierFrom ~= nil
-    while later ~= at do
-      at = later
-      for _, index in ipairs(bucket.parts.order) do
-        local part = bucket.parts.quotas[index]
-        local room = usage.room_in(walk.use[index], part, charges[index], later)
-        if part.unit and room > later and (walk.isOpen or walk.steps > 0) then may_be_earlier = true end
-        later = room
-      end
-    end
-    return at, slot, may_be_earlier
+    local at, by_unit = usage.earliest(bucket.parts, walk.use, charges, math.max(slot, ready_at or slot), usage.room_in)
+    return at, slot, walk.earlierFrom ~= nil or by_unit and (walk.isOpen or walk.steps > 0)
   end
 
   function usage.depart(walk, bucket, cost, charges, ready_at)

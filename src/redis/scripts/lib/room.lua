@@ -12,19 +12,24 @@ do
     return use.sum
   end
 
-  local function room_in_window(part, use, units, from)
-    if units + quota.sum(use) <= part.amount then return from end
-    local ends, used, total = use.ends, use.used, units
-    for index = #ends, 1, -1 do
-      if ends[index] <= from then break end
-      total = total + used[index]
-    end
-    local at = from
-    for index = 1, #ends do
-      if total <= part.amount then break end
-      if ends[index] > from then at, total = ends[index], total - used[index] end
+  -- The same, where `total` is the units and what the entries count from the first on.
+  function quota.room_among(part, use, first, total, from)
+    local ends, at = use.ends, from
+    for index = first, #ends do
+      if ends[index] > from then
+        if total <= part.amount then break end
+        at = ends[index]
+      end
+      total = total - use.used[index]
     end
     return at
+  end
+
+  local function room_in_window(part, use, units, from)
+    if units + quota.sum(use) <= part.amount then return from end
+    local first, total = #use.ends + 1, units
+    while first > 1 and use.ends[first - 1] > from do first, total = first - 1, total + use.used[first - 1] end
+    return quota.room_among(part, use, first, total, from)
   end
 
   local function used_until(use, end_)
