@@ -95,7 +95,7 @@ function makeRate(count: number, period: number, written: string): Rate {
 }
 
 function bareNumber(written: string): InvalidLimitError {
-  return new InvalidLimitError(
-    `a rate needs a period: write ${written}/s or ${written}/minute, got: ${written}`,
-  )
+  // A text of any length is not repeated as it is, and its count is none.
+  const [count, shown] = written.length > 20 ? ['10', quote(written)] : [written, written]
+  return new InvalidLimitError(`a rate needs a period: write ${count}/s or ${count}/minute, got: ${shown}`)
 }
