@@ -24,6 +24,8 @@ export interface SettleRequest {
   readonly startedAt?: number
   /** Of a turn that has ended, and holds no place: its cost, and what it was charged in named units, as `finish` says. */
   readonly ended?: { readonly cost: number; readonly charged: string }
+  /** Within ten seconds, the same operation is carried out once, however often it is asked for; absent: one of its own. */
+  readonly operation?: string
   /** What it really took, by unit: whole numbers from 0 on. */
   readonly amounts: Readonly<Record<string, number>>
 }
@@ -68,7 +70,14 @@ export function settleRunningVerb(store: Store) {
   }
 }
 
-type Asked = Partial<Pick<SettleRequest, 'startedAt' | 'ended'>> & WhichStart & Omit<SettleRunning, 'which'>
+/** A name for an operation that no other has. */
+export function operationName(): string {
+  return randomBytes(12).toString('base64url')
+}
+
+type Asked = Partial<Pick<SettleRequest, 'startedAt' | 'ended' | 'operation'>> &
+  WhichStart &
+  Omit<SettleRunning, 'which'>
 
 async function settle(
   store: Store,
@@ -77,7 +86,7 @@ async function settle(
   now: number | undefined,
 ): Promise<SettledStart | undefined> {
   const { id, key = '', fence = '', startedAt = '', ended, attempt = '', amounts } = asked
-  const operation = randomBytes(12).toString('base64url')
+  const { operation = operationName() } = asked
   const units = Object.entries(amounts)
   const start = [operation, id, key, fence, startedAt, ended?.cost ?? '', ended?.charged ?? '', attempt]
   const values = [...start, units.length, ...units.flat()]

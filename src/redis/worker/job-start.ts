@@ -1,5 +1,4 @@
 import type { Clock } from '../../core/clock.ts'
-import { UnknownUnitError } from '../../core/errors.ts'
 import { LeaseLostError, type StartedLateError } from '../../core/handler-errors.ts'
 import type { Costs } from '../../core/usage.ts'
 import { Attempt, type Handler, type Settled } from '../../line/attempt.ts'
@@ -13,8 +12,9 @@ import type { Leases } from '../slots/leases.ts'
 import type { ShardCalls } from '../slots/shard-calls.ts'
 import type { Grant, StartWindow } from '../slots/start-window.ts'
 import type { Delivery } from '../transport/transport.ts'
-import type { SettleRequest } from '../verbs/settle.ts'
+import { operationName, type SettleRequest } from '../verbs/settle.ts'
 import type { Verbs } from '../verbs/verbs.ts'
+import { EndedTurn } from './ended-turn.ts'
 import type { LateStarts } from './late-starts.ts'
 import { WorkerReports } from './worker-reports.ts'
 
@@ -83,7 +83,7 @@ export class JobStart<Data, Result> {
   #isSettled = false
   /** When a turn started, as the store counts it; NaN: its caller has not gone on yet. */
   #countedAt = Number.NaN
-  #wasUnitsSettled = false
+  #endedTurn: EndedTurn | undefined
 
   constructor(grant: Grant, handed: Delivery, window: StartWindow, ports: JobStartPorts<Data, Result>) {
     const { job } = grant
@@ -147,7 +147,7 @@ export class JobStart<Data, Result> {
     return this.#settleAs(amounts, { startedAt: this.#departedAt })
   }
 
-  /** A turn that holds no place has ended when it is settled, and the store may have forgotten it: it settles once here. */
+  /** A turn that holds no place has ended when it is settled, and the store may have forgotten it: that is kept here. */
   async #settleTurn(amounts: Costs): Promise<boolean> {
     if (this.holdsPlace) {
       await goneOn()
@@ -156,18 +156,18 @@ export class JobStart<Data, Result> {
     await this.run
     const { charged } = this.reports
     // Where its lease was lost, it is not known what it was charged, and the estimate stands.
-    if (this.#wasUnitsSettled || charged === undefined) return false
-    this.#wasUnitsSettled = true
-    try {
-      const ended = { cost: this.job.cost, charged }
-      return await this.#settleAs(amounts, { startedAt: this.#countedAt, ended })
-    } catch (error) {
-      if (error instanceof UnknownUnitError) this.#wasUnitsSettled = false
-      throw error
-    }
+    if (charged === undefined) return false
+    const how = { startedAt: this.#countedAt, ended: { cost: this.job.cost, charged } }
+    this.#endedTurn ??= new EndedTurn(charged, this.#ports.clock.now, operationName, (counted, operation) =>
+      this.#settleAs(counted, { ...how, operation }),
+    )
+    return this.#endedTurn.settle(amounts)
   }
 
-  async #settleAs(amounts: Costs, how: Pick<SettleRequest, 'startedAt' | 'ended'>): Promise<boolean> {
+  async #settleAs(
+    amounts: Costs,
+    how: Pick<SettleRequest, 'startedAt' | 'ended' | 'operation'>,
+  ): Promise<boolean> {
     const { id, key, fence } = this.job
     const { settle, emitter, clock } = this.#ports
     // By the error of the clock the start counts as later than it was looked at: no settling is before its start.

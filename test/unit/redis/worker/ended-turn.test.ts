@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest'
+import { SECOND } from '../../../../src/core/duration.ts'
+import { BackendUnavailableError, UnknownUnitError } from '../../../../src/core/errors.ts'
+import { EndedTurn } from '../../../../src/redis/worker/ended-turn.ts'
+
+/** A turn that was charged ten tokens, and a store that carries out each operation once and remembers it for ten seconds. */
+function stage() {
+  let now = 0
+  let names = 0
+  let counted = 10
+  let fails: 'before' | 'after' | undefined
+  const remembered = new Map<string, number>()
+  const asked: string[] = []
+  const turn = new EndedTurn(
+    'tokens 10 3.5',
+    () => now,
+    () => `operation-${++names}`,
+    async ({ tokens, images }, operation) => {
+      asked.push(operation)
+      if (images !== undefined) throw new UnknownUnitError('k', 'images', ['tokens'])
+      if (fails === 'before') throw new BackendUnavailableError('no answer')
+      const isKnown = now - (remembered.get(operation) ?? Number.NEGATIVE_INFINITY) < 10 * SECOND
+      if (!isKnown) counted += tokens! - 10
+      if (!isKnown) remembered.set(operation, now)
+      if (fails === 'after') throw new BackendUnavailableError('no answer')
+      return true
+    },
+  )
+  return {
+    turn,
+    asked,
+    counted: () => counted,
+    fail: (how: typeof fails) => {
+      fails = how
+    },
+    pass: (seconds: number) => {
+      now += seconds * SECOND
+    },
+  }
+}
+
+test('the first amounts count, once', async () => {
+  const { turn, counted } = stage()
+  const answers = await Promise.all(
+    [{ tokens: 7 }, { tokens: 7 }, { tokens: 900 }].map((asked) => turn.settle(asked)),
+  )
+  expect(answers).toEqual([true, false, false])
+  expect(counted()).toBe(7)
+})
+
+test.each(['before', 'after'] as const)(
+  'an answer that is missing is asked for again, and %s it was carried out nothing is lost or counted twice',
+  async (how) => {
+    const { turn, counted, fail, pass } = stage()
+    fail(how)
+    const failed = await Promise.allSettled([turn.settle({ tokens: 900 }), turn.settle({ tokens: 900 })])
+    expect(failed.map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    fail(undefined)
+    pass(4)
+    expect(await turn.settle({ tokens: 900 })).toBe(true)
+    expect(await turn.settle({ tokens: 900 })).toBe(false)
+    expect(counted()).toBe(900)
+  },
+)
+
+test('other amounts than the first do not count, and what was asked first does', async () => {
+  const { turn, counted, fail } = stage()
+  fail('before')
+  await expect(turn.settle({ tokens: 900 })).rejects.toThrow(BackendUnavailableError)
+  fail(undefined)
+  expect(await turn.settle({ tokens: 5 })).toBe(false)
+  expect(counted()).toBe(900)
+})
+
+test('when the store may have forgotten the operation, more than was charged counts, and less does not', async () => {
+  const more = stage()
+  more.fail('after')
+  await expect(more.turn.settle({ tokens: 900 })).rejects.toThrow(BackendUnavailableError)
+  more.fail(undefined)
+  more.pass(60)
+  expect(await more.turn.settle({ tokens: 900 })).toBe(true)
+  expect(more.counted()).toBeGreaterThanOrEqual(900)
+  const less = stage()
+  less.fail('after')
+  await expect(less.turn.settle({ tokens: 4 })).rejects.toThrow(BackendUnavailableError)
+  less.fail(undefined)
+  less.pass(60)
+  expect(await less.turn.settle({ tokens: 4 })).toBe(false)
+  expect(less.counted()).toBe(4)
+  expect(less.asked).toHaveLength(1)
+})
+
+test('a unit that no quota counts settles nothing, and the right one still may', async () => {
+  const { turn, counted } = stage()
+  await expect(turn.settle({ images: 1 })).rejects.toThrow(UnknownUnitError)
+  expect(await turn.settle({ tokens: 12 })).toBe(true)
+  expect(counted()).toBe(12)
+})
