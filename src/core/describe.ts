@@ -7,10 +7,14 @@ export function quote(text: string): string {
   )
 }
 
+/** To write down a bigint of any size takes long. */
+const LARGE = 10n ** 30n
+
 /** Names a value for a message without calling any code of its own. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return `${quote(value)} (string)`
-  if (typeof value === 'bigint') return `${value}n (bigint)`
+  if (typeof value === 'bigint')
+    return value > -LARGE && value < LARGE ? `${value}n (bigint)` : 'a large bigint'
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value)
   if (Array.isArray(value)) return `an array of ${value.length}`
   if (typeof value === 'object') return 'an object'

@@ -35,12 +35,23 @@ const ISO = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/
 const ISO_UNITS = [DAY, HOUR, MINUTE, SECOND]
 
 /**
+ * Reading a text of any length would keep all else waiting: patterns go over it again and again.
+ *
+ * @throws InvalidLimitError for a text that is longer than `what` needs
+ */
+export function checkLength(text: string, what: string, most = 200): void {
+  if (text.length <= most) return
+  throw new InvalidLimitError(`expected ${what} of at most ${most} characters, got: ${text.length}`)
+}
+
+/**
  * Parses `250ms`, `1.5s`, `15 minutes`, `1m30s`, `PT1M30S`, or a unit alone (`minute`), which means one of it.
  *
  * @returns whole microseconds, above 0 and at most 366 days
  * @throws InvalidLimitError for anything else, and for `M`, which may mean minute or month
  */
 export function parseDuration(text: string): number {
+  checkLength(text, 'a duration')
   const input = text.trim()
   const duration = input.startsWith('P') ? parseIso(input) : parseParts(input)
   const whole = Math.round(duration)

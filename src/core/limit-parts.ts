@@ -1,5 +1,5 @@
 import { describe, quote } from './describe.ts'
-import { formatDuration, MILLISECOND, parseDuration } from './duration.ts'
+import { checkLength, formatDuration, MILLISECOND, parseDuration } from './duration.ts'
 import { InvalidLimitError } from './errors.ts'
 import type { Quota } from './quota.ts'
 import { checkQuotas, parseQuota, unitIn } from './quota-input.ts'
@@ -28,6 +28,7 @@ const NOTHING = /^0+(?:\.0+)?\s*(?:ms|s)?$/
 
 /** Parses the rate of departures, which counts cost units and nothing else. */
 export function readPace(input: RateInput): Rate {
+  if (typeof input === 'string') checkLength(input, 'a rate')
   const unit = typeof input === 'string' ? unitIn(input) : undefined
   if (unit === undefined) return parseRate(input)
   if (isWordForJobs(unit)) {
@@ -49,7 +50,8 @@ export function readQuotas(input: unknown): readonly Quota[] {
     )
   }
   if (input.length === 0) return NO_QUOTAS
-  const quotas = input.map(parseQuota)
+  // `map` would pass over holes.
+  const quotas = Array.from(input, parseQuota)
   checkQuotas(quotas)
   return Object.freeze(quotas)
 }

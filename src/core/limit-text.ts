@@ -1,4 +1,5 @@
 import { quote } from './describe.ts'
+import { checkLength } from './duration.ts'
 import { InvalidLimitError } from './errors.ts'
 import type { LimitInput } from './limit.ts'
 import { nearest } from './options.ts'
@@ -6,6 +7,8 @@ import { isQuotaText } from './quota-input.ts'
 
 type LimitParts = Exclude<LimitInput, string>
 
+/** Room for all parts that a limit may have. */
+const LONGEST_TEXT = 1_000
 const WORDS = ['tolerance', 'warm-up']
 const AT_ONCE = /^(\d[\d_]*)\s+at\s+once$/i
 /** What only a rate, a quota or another further part may be. */
@@ -21,6 +24,7 @@ const NO_WINDOW = /^\d[\d_]*\s+[a-z][\w-]*(?:\s+\d[\d_]*\s+each)?$/i
 
 /** Reads a limit that was written as text into its parts. @throws InvalidLimitError */
 export function parseLimitText(text: string): LimitParts {
+  checkLength(text, 'a limit', LONGEST_TEXT)
   const [capacity = '', rate, ...rest] = text.split(',').map((part) => part.trim())
   if (rate === undefined) {
     const begin = /^\d[\d_]*[\s;]+\d/.test(text) ? 'put a comma after' : 'begin with'

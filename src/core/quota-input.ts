@@ -1,6 +1,6 @@
 import { type CalendarWindow, PERIODS, type Period, zoneNamed } from './calendar.ts'
 import { describe, quote } from './describe.ts'
-import { DAY, formatDuration, HOUR, MINUTE, parseDuration, SECOND } from './duration.ts'
+import { checkLength, DAY, formatDuration, HOUR, MINUTE, parseDuration, SECOND } from './duration.ts'
 import { InvalidLimitError } from './errors.ts'
 import { nearest } from './options.ts'
 import { isRolling, type Quota, type RollingWindow } from './quota.ts'
@@ -55,7 +55,10 @@ export function unitIn(text: string): string | undefined {
 
 /** @throws InvalidLimitError */
 export function parseQuota(input: QuotaInput): Quota {
-  if (typeof input === 'string') return parseQuotaText(input.trim())
+  if (typeof input === 'string') {
+    checkLength(input, 'a quota')
+    return parseQuotaText(input.trim())
+  }
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw new InvalidLimitError(
       `expected a quota such as { amount: 2000, per: 'day' } or ${EXAMPLES}, got: ${describe(input)}`,

@@ -1,5 +1,14 @@
 import { describe, quote } from './describe.ts'
-import { DAY, formatDuration, HOUR, MINUTE, parseCount, parseDuration, SECOND } from './duration.ts'
+import {
+  checkLength,
+  DAY,
+  formatDuration,
+  HOUR,
+  MINUTE,
+  parseCount,
+  parseDuration,
+  SECOND,
+} from './duration.ts'
 import { InvalidLimitError } from './errors.ts'
 
 /**
@@ -34,7 +43,10 @@ export function intervalOf(rate: Rate): number {
  * @throws InvalidLimitError for anything else; a bare number is rejected because its period is unknown
  */
 export function parseRate(input: RateInput): Rate {
-  if (typeof input === 'string') return parseRateText(input.trim().replace(/\s+/g, ' '))
+  if (typeof input === 'string') {
+    checkLength(input, 'a rate')
+    return parseRateText(input.trim().replace(/\s+/g, ' '))
+  }
   if (typeof input === 'number') throw bareNumber(String(input))
   if (typeof input !== 'object' || input === null || typeof input.per !== 'string') {
     throw new InvalidLimitError(
@@ -95,7 +107,7 @@ function makeRate(count: number, period: number, written: string): Rate {
 }
 
 function bareNumber(written: string): InvalidLimitError {
-  // A text of any length is not repeated as it is, and its count is none.
-  const [count, shown] = written.length > 20 ? ['10', quote(written)] : [written, written]
-  return new InvalidLimitError(`a rate needs a period: write ${count}/s or ${count}/minute, got: ${shown}`)
+  return new InvalidLimitError(
+    `a rate needs a period: write ${written}/s or ${written}/minute, got: ${written}`,
+  )
 }

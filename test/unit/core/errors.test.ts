@@ -180,6 +180,7 @@ test('quoted text is bounded, and its control characters are escaped', () => {
 test.each([
   ['text', '"text" (string)'],
   [5n, '5n (bigint)'],
+  [-(2n ** 1_000n), 'a large bigint'],
   [null, 'null'],
   [-1.5, '-1.5'],
   [true, 'true'],

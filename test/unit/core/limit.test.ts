@@ -153,3 +153,22 @@ test('a limit survives formatting and parsing', () => {
     ),
   )
 })
+
+test.each<LimitInput>([
+  `1, 1/s, 1/a${' '.repeat(200_000)}!`,
+  `1, 1 ${'\t'.repeat(200_000)}in`,
+  { capacity: 1, rate: `1${' '.repeat(200_000)}x` },
+  { capacity: 1, rate: { count: 1, per: `1${' '.repeat(200_000)}s` } },
+  { capacity: 1, rate: '1/s', warmUp: '1'.repeat(200_000) },
+  { capacity: 1, rate: '1/s', quotas: [`1${' '.repeat(200_000)}at${' '.repeat(200_000)}onc`] },
+])('a text that is longer than any part is refused before it is read', (input) => {
+  expect(() => parseLimit(input)).toThrow(
+    /^expected a (limit|rate|duration|quota) of at most (200|1000) characters, got: \d{6}$/,
+  )
+})
+
+test('a list of quotas with holes is refused by name', () => {
+  expect(() => parseLimit({ capacity: 1, rate: '1/s', quotas: new Array(3) })).toThrow(
+    /^expected a quota such as .*, got: undefined$/,
+  )
+})

@@ -31,7 +31,7 @@ test.each([
   ['-1.5', 'a rate needs a period: write -1.5/s'],
   [10, 'a rate needs a period: write 10/s'],
   [Number.NaN, 'a rate needs a period'],
-  ['0'.repeat(500), `a rate needs a period: write 10/s or 10/minute, got: "${'0'.repeat(77)}..."`],
+  ['0'.repeat(500), 'expected a rate of at most 200 characters, got: 500'],
   ['', 'expected a rate such as 10/s'],
   ['fast', 'got: "fast"'],
   ['-1/s', 'expected a rate such as'],
