@@ -20,7 +20,7 @@ export function verifyCommand(): Command {
         'and where the limits have them, quotas (L10) and places (L11). It says what it could not check.\n\n' +
         'Reads the format of simulate --out, as CSV or JSON lines. For a file with only the columns key and departs_s\n' +
         '(and cost), it checks only the spacing, the quotas and the places. Further columns, which may be empty:\n' +
-        'tokens, or another unit of a quota: what the job counts in it; tokens_settled with settled_s: what it really\n' +
+        'tokens, or another unit of a quota, or costs for all: what the job counts in it; tokens_settled with settled_s: what it really\n' +
         'counted, and when that was said; ends_s: when its handler ended, or its turn was released.',
     )
     .argument('<file>', 'CSV or JSON lines; - for standard input')

@@ -4,7 +4,14 @@ import type { Costs } from '../core/usage.ts'
 
 const PART = /^([a-z][\w-]*)=(\d{1,10})$/i
 
-/** Reads costs as text, `tokens=1200,images=2`, for a flag or a field of a query. @throws InvalidOptionsError */
+/** Writes costs as `parseCostsText` reads them; nothing for none. */
+export function formatCostsText(costs: Costs = {}): string {
+  return Object.entries(costs)
+    .map(([unit, amount]) => `${unit}=${amount}`)
+    .join(',')
+}
+
+/** Reads costs as text, `tokens=1200,images=2`, for a flag, a field of a query or of a file. @throws InvalidOptionsError */
 export function parseCostsText(text: string): Costs {
   const entries = text.split(',').map((part): [string, number] => {
     const [, unit, amount] = PART.exec(part.trim()) ?? []

@@ -1,13 +1,12 @@
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { quote } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
-import { ARRIVALS_HEADER } from '../simulate/arrivals-csv.ts'
+import { ARRIVALS_HEADER, FORMER_HEADER, inFormerForm } from '../simulate/arrivals-csv.ts'
 
 /** Only the owner may read it: keys and their times are confidential. */
 const MODE = 0o600
 /** Exceeds the longest line. */
 const TAIL_BYTES = 8_192
-const HEADER = Buffer.from(ARRIVALS_HEADER)
 
 /**
  * Appends whole lines to a file of arrivals, with a header at its beginning. Log rotation may move, remove or truncate
@@ -44,11 +43,17 @@ export class ArrivalsFile {
     return Number.parseFloat(line) || 0
   }
 
+  /** Whether an earlier version began the file. It is continued in its form, without named costs, until it is moved away. */
+  async isFormer(): Promise<boolean> {
+    return (await beginOf(this.#handle)).startsWith(FORMER_HEADER)
+  }
+
   /** Appends all of the lines or none. If it rejects, the same lines may be tried again. */
   async append(lines: string): Promise<void> {
     await this.#followPath()
     const { size } = await this.#handle.stat()
-    const bytes = Buffer.from(size === 0 ? `${ARRIVALS_HEADER}${lines}` : lines)
+    const rows = (await this.isFormer()) ? inFormerForm(lines) : lines
+    const bytes = Buffer.from(size === 0 ? `${ARRIVALS_HEADER}${rows}` : rows)
     try {
       for (let written = 0; written < bytes.length; ) {
         written += (await this.#handle.write(bytes, written)).bytesWritten
@@ -94,18 +99,26 @@ async function assertArrivals(handle: FileHandle, path: string): Promise<void> {
   if (!(await handle.stat()).isFile()) {
     throw new InvalidOptionsError(`record: expected a regular file, got: ${quote(path)}`)
   }
-  const begin = Buffer.alloc(HEADER.length)
-  const { bytesRead } = await handle.read(begin, 0, begin.length, 0)
-  if (begin.subarray(0, bytesRead).equals(HEADER.subarray(0, bytesRead))) return
+  const begin = await beginOf(handle)
+  if (ARRIVALS_HEADER.startsWith(begin) || begin.startsWith(FORMER_HEADER)) return
   throw new InvalidOptionsError(
     `record: expected a file of arrivals, which begins with ${ARRIVALS_HEADER.trimEnd()}, got: ${quote(path)}, which begins differently`,
   )
 }
 
+/** As much of the file as a header is long. */
+function beginOf(handle: FileHandle): Promise<string> {
+  return textAt(handle, 0, ARRIVALS_HEADER.length)
+}
+
 async function tailOf(handle: FileHandle): Promise<string> {
   const { size } = await handle.stat()
   const from = Math.max(0, size - TAIL_BYTES)
-  const bytes = Buffer.alloc(size - from)
-  const { bytesRead } = await handle.read(bytes, 0, bytes.length, from)
+  return textAt(handle, from, size - from)
+}
+
+async function textAt(handle: FileHandle, from: number, length: number): Promise<string> {
+  const bytes = Buffer.alloc(length)
+  const { bytesRead } = await handle.read(bytes, 0, length, from)
   return bytes.toString('utf8', 0, bytesRead)
 }

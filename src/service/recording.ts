@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MILLISECOND, SECOND } from '../core/duration.ts'
 import { toError } from '../core/thrown.ts'
+import type { Costs } from '../core/usage.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 import { formatArrival } from '../simulate/arrivals-csv.ts'
 import type { Log } from '../telemetry/log.ts'
@@ -17,6 +18,7 @@ const LAST_WRITES_MS = 2_000
 interface Verdict {
   readonly key: string
   readonly cost: number
+  readonly costs?: Costs
   /** Milliseconds. */
   readonly at: number
 }
@@ -69,6 +71,11 @@ export class Recording {
    */
   static async start(shaper: Shaper, options: RecordingOptions): Promise<Recording> {
     const file = await ArrivalsFile.open(options.file)
+    if (await file.isFormer()) {
+      options.log.warn('named costs are not recorded in a file that an earlier version began: move it away', {
+        file: options.file,
+      })
+    }
     return new Recording(shaper, file, (await file.lastOffset()) * SECOND, options)
   }
 
@@ -97,7 +104,7 @@ export class Recording {
     if (isWritten) await this.#file.close()
   }
 
-  readonly #onVerdict = ({ key, cost, at }: Verdict): void => {
+  readonly #onVerdict = ({ key, cost, costs, at }: Verdict): void => {
     if (this.#waiting.length >= this.#mostWaiting) {
       if (this.#dropped++ === 0)
         this.#log.warn('arrivals are not recorded: the file cannot be written fast enough')
@@ -105,7 +112,7 @@ export class Recording {
     }
     // Replies of a store may arrive out of order, and the clock may have been ahead in an earlier run.
     this.#last = Math.max(this.#last, at * MILLISECOND)
-    this.#waiting += formatArrival({ at: this.#last, key, cost })
+    this.#waiting += formatArrival({ at: this.#last, key, cost, ...(costs && { costs }) })
     this.#writeIn(this.#gatherMs)
   }
 

@@ -15,8 +15,11 @@ const COLUMNS = [
   'retry_after_s',
 ] as const
 
-/** What a file of departures may say beside the units. */
-export const DEPARTURE_NAMES: ReadonlySet<string> = new Set([...COLUMNS, 'ends_s', 'settled_s'])
+/** The column, or property, with the named costs of a row; no unit may have this name. */
+export const COSTS = 'costs'
+
+/** What a file of departures may say beside columns of units; these names mean the same where a unit has one of them. */
+export const DEPARTURE_NAMES: ReadonlySet<string> = new Set([...COLUMNS, COSTS, 'ends_s', 'settled_s'])
 
 /** Further columns, for limits of several parts. */
 export interface FurtherColumns {

@@ -1,12 +1,13 @@
 import type { Arrival } from './arrival.ts'
 import { ArrivalChecker } from './arrival-checker.ts'
-import { type Row, readRows } from './read-rows.ts'
+import { costsIn } from './costs-in.ts'
+import { readRows } from './read-rows.ts'
 import type { UnreadNames } from './unread-names.ts'
 
 /**
  * Reads arrivals as a stream, a batch per chunk of input: CSV with the columns `offset_s`, `key` and, if costs differ, `cost`, or
- * JSON lines, `{"offset_s": 0.5, "key": "a", "cost": 2}`. What a job counts in one of `units` is a column, or property, of that
- * name, empty where the job does not say; others are ignored, and `unread` takes note of them.
+ * JSON lines, `{"offset_s": 0.5, "key": "a", "cost": 2}`. What a job counts in `units` stands in a column, or property, `costs`, or
+ * in one of the unit's name, empty where the job does not say; others are ignored, and `unread` takes note of them.
  *
  * @param file the name of the input in messages
  * @throws InvalidInputError with file, line and column for anything else, and if `offset_s` decreases
@@ -26,14 +27,9 @@ export async function* readArrivals(
         offset_s: row.number('offset_s'),
         key: row.value('key'),
         cost: row.number('cost', 1),
-        costs: costsIn(row, units),
+        costs: costsIn(row, units, unread),
       }
       return checker.check(values, (field, message) => row.blame(field, message))
     })
   }
-}
-
-/** What a row counts in each unit that it names; to be checked. */
-export function costsIn(row: Row, units: readonly string[]): Record<string, unknown> {
-  return Object.fromEntries(units.filter((unit) => row.has(unit)).map((unit) => [unit, row.number(unit)]))
 }

@@ -2,7 +2,7 @@ import { describe, quote } from '../core/describe.ts'
 import { SECOND } from '../core/duration.ts'
 import type { Costs } from '../core/usage.ts'
 import { ArrivalChecker, checkCount } from './arrival-checker.ts'
-import { costsIn } from './read-arrivals.ts'
+import { costsIn } from './costs-in.ts'
 import { type Row, readRows } from './read-rows.ts'
 
 /** One row of a departures file; times in microseconds. */

@@ -1,5 +1,6 @@
 import { quote } from '../core/describe.ts'
 import { nearest } from '../core/options.ts'
+import type { Costs } from '../core/usage.ts'
 import { DEPARTURE_NAMES } from './departures-csv.ts'
 
 /** More of them are no typing errors. */
@@ -22,10 +23,12 @@ export class UnreadNames {
   see(names: readonly string[]): void {
     if (names === this.#last) return
     this.#last = names
-    for (const name of names) {
-      if (this.#found.size === MOST) return
-      if (!this.#isRead(name)) this.#found.add(name)
-    }
+    this.#collect(names, (name) => this.#isRead(name))
+  }
+
+  /** Takes note of the units that a row names in one field. */
+  seeCosts(costs: Costs): void {
+    this.#collect(Object.keys(costs), (unit) => this.#units.includes(unit))
   }
 
   /** A sentence for each. */
@@ -36,6 +39,13 @@ export class UnreadNames {
       const hint = near === undefined ? known : `did you mean ${near}?`
       return `${quote(name)} in the arrivals is no unit of a limit, and is ignored: ${hint}`
     })
+  }
+
+  #collect(names: readonly string[], isRead: (name: string) => boolean): void {
+    for (const name of names) {
+      if (this.#found.size === MOST) return
+      if (!isRead(name)) this.#found.add(name)
+    }
   }
 
   /** What `simulate` writes into a file of departures may stand there, too. */

@@ -49,7 +49,8 @@ export function simulateCommand(): Command {
     .description(
       'Tries a limit on recorded or generated arrivals, in virtual time, with the same algorithm as a shaper.\n\n' +
         'Arrivals are CSV with a header, offset_s,key[,cost], or JSON lines with the same names, in the order of time.\n' +
-        'What a job counts in quotas of other units is a further column of that name, such as tokens.\n' +
+        'What a job counts in quotas of other units is a further column: one of that name, such as tokens, or costs for all,\n' +
+        'as in tokens=1200.\n' +
         'Quotas of a calendar take offset 0 for the beginning of 1970, in UTC, or for --start.\n' +
         'velvet-rope serve --record writes such a file.\n' +
         'A limits file is JSON, { "<pattern>": "<capacity>, <rate>", ... }, or a velvet-rope.yaml.',

@@ -8,7 +8,7 @@ import { redisAddress, uniquePrefix } from '../../support/redis-server.ts'
 import { ThirdParty } from '../../support/third-party.ts'
 import { logOf, post, serve } from './running.ts'
 
-const LIMIT = '5, 1 per 10 minutes'
+const LIMIT = '5, 1 per 10 minutes, 100 tokens/hour 1 each'
 const KEYS = ['acme', 'a,"b" c', 'x/y']
 const LATER = 20
 
@@ -37,9 +37,12 @@ test.each(['memory', 'redis'])(
       },
       ['--record', file, ...(backend === 'redis' ? ['--work'] : [])],
     )
-    const ask = async (key: string) => {
+    const ask = async (key: string, costs = {}) => {
       const data = { method: 'POST', url: `${api.url}/call` }
-      const { status } = await post(`${service.url}/v1/buckets/${encodeURIComponent(key)}/jobs`, { data })
+      const { status } = await post(`${service.url}/v1/buckets/${encodeURIComponent(key)}/jobs`, {
+        data,
+        costs,
+      })
       return status
     }
     // The first of each departs immediately, as in a simulation; where the line is elsewhere that takes a moment.
@@ -49,16 +52,20 @@ test.each(['memory', 'redis'])(
     const accepted = KEYS.length + statuses.filter((status) => status === 202).length
     const rejected = statuses.filter((status) => status === 429).length
     expect([accepted, rejected]).toEqual([KEYS.length * 6, KEYS.length * (LATER - 5)])
+    // Only what they name tells these from others.
+    for (const key of KEYS) expect(await ask(key, { tokens: 101, images: 3 })).toBe(422)
     service.signal('SIGTERM')
     expect((await service.ended).code).toBe(0)
 
     expect(statSync(file).mode & 0o777).toBe(0o600)
     const simulated = await launch(['simulate', file, '--limit', LIMIT, '--json']).ended
-    expect(simulated).toMatchObject({ code: 0, stderr: '' })
+    const ignored = '"images" in the arrivals is no unit of a limit, and is ignored: units are tokens\n'
+    expect(simulated).toMatchObject({ code: 0, stderr: ignored })
     expect(JSON.parse(simulated.stdout)).toMatchObject({
-      arrivals: KEYS.length * (LATER + 1),
+      arrivals: KEYS.length * (LATER + 2),
       accepted,
-      rejected,
+      rejected: rejected + KEYS.length,
+      rejections: { full: rejected, 'too-costly': KEYS.length },
       keys: KEYS.length,
     })
   },

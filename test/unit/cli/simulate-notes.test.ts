@@ -30,6 +30,10 @@ describe('simulate says which columns of the arrivals it ignores', () => {
       '{"offset_s":0,"key":"a"}\n{"offset_s":1,"key":"a","Tokens":5}\n',
       '"Tokens" in the arrivals is no unit of a limit, and is ignored: did you mean tokens?',
     ],
+    [
+      'offset_s,key,costs\n0,a,\n1,a,tokns=5\n',
+      '"tokns" in the arrivals is no unit of a limit, and is ignored: did you mean tokens?',
+    ],
   ])('in %j', async (text, sentence) => {
     const { code, stderr } = await run('simulate', file('arrivals', text), '-l', LIMIT)
     expect({ code, stderr }).toEqual({ code: 0, stderr: `${sentence}\n${NO_TOKENS}` })

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { LimitInput } from '../../../src/core/limit.ts'
 import { RuleBook } from '../../../src/core/rule-book.ts'
 import { Shaper } from '../../../src/index.ts'
 import { ArrivalsFile } from '../../../src/service/arrivals-file.ts'
@@ -24,7 +25,8 @@ import { VirtualClock } from '../../../src/testing.ts'
 import { eventually } from '../../support/patience.ts'
 import { memorableLog } from './memorable-log.ts'
 
-const HEADER = 'offset_s,key,cost\n'
+const HEADER = 'offset_s,key,cost,costs\n'
+const FORMER_HEADER = 'offset_s,key,cost\n'
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'velvet-rope-recording-'))
@@ -34,7 +36,7 @@ function folder(): string {
 
 async function record(
   file = join(folder(), 'arrivals.csv'),
-  limits: Record<string, string> = { '*': '3, 1/s' },
+  limits: Record<string, LimitInput> = { '*': '3, 1/s' },
   options: Partial<RecordingOptions> = {},
 ) {
   const clock = new VirtualClock()
@@ -44,12 +46,12 @@ async function record(
   return { clock, shaper, lines, recording, file, read: () => readFileSync(file, 'utf8') }
 }
 
-async function arrivalsIn(file: string): Promise<Arrival[]> {
+async function arrivalsIn(file: string, units: readonly string[] = []): Promise<Arrival[]> {
   const all: Arrival[] = []
   const chunks = async function* () {
     yield readFileSync(file)
   }
-  for await (const batch of readArrivals(file, chunks())) all.push(...batch)
+  for await (const batch of readArrivals(file, chunks(), units)) all.push(...batch)
   return all
 }
 
@@ -68,11 +70,33 @@ describe('a recording', () => {
     await expect(shaper.enqueue('c', 1, { cost: 4 })).resolves.toMatchObject({ reason: 'too-costly' })
     await recording.close()
     expect(read()).toBe(
-      `${HEADER}0.000000,a,1\n0.001234,a,2\n0.501234,a,1\n0.501234,a,1\n0.501234,b,1\n0.501234,c,4\n`,
+      `${HEADER}0.000000,a,1,\n0.001234,a,2,\n0.501234,a,1,\n0.501234,a,1,\n0.501234,b,1,\n0.501234,c,4,\n`,
     )
     expect(statSync(file).mode & 0o777).toBe(0o600)
     await shaper.enqueue('d', 1)
     expect(read()).not.toContain('d')
+  })
+
+  test('has what each arrival counts in named units, jobs and turns, accepted or not', async () => {
+    const limits = { '*': '9, 1/s, 100 tokens/minute 5 each, 9 images/minute 1 each' }
+    const { shaper, recording, read, file } = await record(undefined, limits)
+    await shaper.enqueue('a', 1, { costs: { tokens: 60, images: 2 } })
+    await shaper.enqueueMany([{ key: 'a', data: 1, costs: { tokens: 101 } }])
+    await shaper.tryAcquire('b', { costs: { images: 9 } })
+    await shaper.tryAcquire('b', { costs: { images: 3, tokns: 4 } })
+    await shaper.enqueue('=c', 1, { cost: 2, costs: {} })
+    await recording.close()
+    expect(read()).toBe(
+      `${HEADER}0.000000,a,1,"images=2,tokens=60"\n0.000000,a,1,tokens=101\n0.000000,b,1,images=9\n` +
+        '0.000000,b,1,"images=3,tokns=4"\n0.000000,=c,2,\n',
+    )
+    expect((await arrivalsIn(file, ['tokens', 'images'])).map(({ costs }) => costs)).toEqual([
+      { tokens: 60, images: 2 },
+      { tokens: 101 },
+      { images: 9 },
+      { images: 3 },
+      undefined,
+    ])
   })
 
   test('keeps any key intact', async () => {
@@ -95,38 +119,59 @@ describe('a recording', () => {
     expect((await arrivalsIn(file)).map(({ key }) => key)).toEqual(keys)
   })
 
-  test('simulated under the same limits accepts and rejects as the shaper did', async () => {
-    const limits = {
-      '*': '5, 2/s',
-      vip: '8, 20/s',
-      'vip/slow': '2, 1 per 3 seconds',
-      warm: '6, 10/s, warm-up 2s',
-    }
-    const { clock, shaper, recording, file } = await record(undefined, limits)
-    shaper.work(() => undefined)
-    const keys = ['a', 'b', 'vip/1', 'vip/slow', 'warm']
-    const counts = new Map(keys.map((key) => [key, { accepted: 0, rejected: 0 }]))
-    let seed = 7
-    const random = () => {
-      seed = (seed * 48_271) % 2_147_483_647
-      return seed / 2_147_483_647
-    }
-    for (let n = 0; n < 3_000; n++) {
-      const key = keys[Math.floor(random() * keys.length)]!
-      const { accepted } = await shaper.enqueue(key, n, { cost: 1 + Math.floor(random() * 3) })
-      counts.get(key)![accepted ? 'accepted' : 'rejected']++
-      if (random() < 0.3) await clock.advance(Math.floor(random() * 600_000))
-    }
-    await recording.close()
-    const simulated = new Map(keys.map((key) => [key, { accepted: 0, rejected: 0 }]))
-    const simulation = new Simulation(new RuleBook(limits))
-    for (const arrival of await arrivalsIn(file)) {
-      simulated.get(arrival.key)![simulation.offer(arrival).accepted ? 'accepted' : 'rejected']++
-    }
-    expect(simulated).toEqual(counts)
-    const { accepted, rejected } = simulation.summary()
-    expect(Math.min(accepted, rejected)).toBeGreaterThan(500)
-  })
+  test.each([
+    [
+      'paces',
+      {
+        '*': '5, 2/s',
+        vip: '8, 20/s',
+        'vip/slow': '2, 1 per 3 seconds',
+        warm: '6, 10/s, warm-up 2s',
+      },
+    ],
+    [
+      'quotas of units',
+      {
+        '*': '5, 20/s, 90 tokens/10s 20 each',
+        vip: '8, 20/s, 60 tokens/5s 9 each, 40 images/minute 1 each',
+        'vip/slow': '2, 1 per 3 seconds, 40 tokens/minute 5 each',
+        warm: '6, 10/s, warm-up 2s, 9 images/3s 1 each',
+      },
+    ],
+  ])(
+    'simulated under the same limits gives each arrival the verdict of the shaper: %s',
+    async (_, limits) => {
+      const { clock, shaper, recording, file } = await record(undefined, limits)
+      shaper.work(() => undefined)
+      const keys = ['a', 'b', 'vip/1', 'vip/slow', 'warm']
+      let seed = 7
+      const random = () => {
+        seed = (seed * 48_271) % 2_147_483_647
+        return seed / 2_147_483_647
+      }
+      const upTo = (most: number) => 1 + Math.floor(random() * most)
+      const verdicts = []
+      for (let n = 0; n < 3_000; n++) {
+        const key = keys[upTo(keys.length) - 1]!
+        const costs = {
+          ...(random() < 0.6 && { tokens: upTo(45) }),
+          ...(random() < 0.6 && { images: upTo(4) }),
+        }
+        const answer = await shaper.enqueue(key, n, { cost: upTo(3), costs })
+        verdicts.push(answer.accepted || answer.reason)
+        if (random() < 0.3) await clock.advance(upTo(600_000))
+      }
+      await recording.close()
+      const simulation = new Simulation(new RuleBook(limits))
+      const simulated = (await arrivalsIn(file, ['tokens', 'images'])).map((arrival) => {
+        const outcome = simulation.offer(arrival)
+        return outcome.accepted || outcome.reason
+      })
+      expect(simulated).toEqual(verdicts)
+      const { accepted, rejected } = simulation.summary()
+      expect(Math.min(accepted, rejected)).toBeGreaterThan(500)
+    },
+  )
 
   test('is written in batches, soon', async () => {
     const append = vi.spyOn(ArrivalsFile.prototype, 'append')
@@ -143,18 +188,41 @@ describe('a recording', () => {
 describe('an existing file', () => {
   test('is continued, in ascending time, even if the clock was set back meanwhile', async () => {
     const file = join(folder(), 'arrivals.csv')
-    writeFileSync(file, `${HEADER}5.500000,before,1\n`)
-    const { shaper, recording, read } = await record(file)
+    writeFileSync(file, `${HEADER}5.500000,before,1,\n`)
+    const { shaper, recording, read, lines } = await record(file)
     await shaper.enqueue('after', 1)
     await recording.close()
-    expect(read()).toBe(`${HEADER}5.500000,before,1\n5.500000,after,1\n`)
+    expect(read()).toBe(`${HEADER}5.500000,before,1,\n5.500000,after,1,\n`)
+    expect(lines).toEqual([])
   })
 
-  test.each(['5.6', '5.600000,tor', '5.600000,"to', '5.600000,torn,1'])(
+  test('of an earlier version is continued in its form, with a warning; the next file has named costs', async () => {
+    const file = join(folder(), 'arrivals.csv')
+    writeFileSync(file, `${FORMER_HEADER}5.500000,before,1\n`)
+    const { shaper, recording, read, lines } = await record(file)
+    const costs = { images: 1, tokens: 12 }
+    await shaper.enqueue('a,"x=1" ', 1, { costs })
+    await shaper.enqueue('b', 1, { costs: { tokens: 12 } })
+    await shaper.enqueue('c', 1)
+    await recording.flush()
+    expect(read()).toBe(
+      `${FORMER_HEADER}5.500000,before,1\n5.500000,"a,""x=1"" ",1\n5.500000,b,1\n5.500000,c,1\n`,
+    )
+    expect(await arrivalsIn(file, ['tokens'])).toHaveLength(4)
+    expect(lines).toMatchObject([
+      { level: 'warn', message: expect.stringContaining('move it away'), fields: { file } },
+    ])
+    renameSync(file, `${file}.1`)
+    await shaper.enqueue('d', 1, { costs })
+    await recording.close()
+    expect(read()).toBe(`${HEADER}5.500000,d,1,"images=1,tokens=12"\n`)
+  })
+
+  test.each(['5.6', '5.600000,tor', '5.600000,"to', '5.600000,torn,1,'])(
     'loses an incomplete last line: %s',
     async (torn) => {
       const file = join(folder(), 'arrivals.csv')
-      writeFileSync(file, `${HEADER}5.500000,before,1\n${torn}`)
+      writeFileSync(file, `${HEADER}5.500000,before,1,\n${torn}`)
       const { shaper, recording, file: written } = await record(file)
       await shaper.enqueue('after', 1)
       await recording.close()
@@ -162,16 +230,19 @@ describe('an existing file', () => {
     },
   )
 
-  test.each(['', 'off', HEADER.trimEnd()])('without a complete header, %j, gets one', async (begun) => {
-    const file = join(folder(), 'arrivals.csv')
-    writeFileSync(file, begun)
-    const { shaper, recording, read } = await record(file)
-    await shaper.enqueue('a', 1)
-    await recording.close()
-    expect(read()).toBe(`${HEADER}0.000000,a,1\n`)
-  })
+  test.each(['', 'off', FORMER_HEADER.trimEnd(), HEADER.trimEnd()])(
+    'without a complete header, %j, gets one',
+    async (begun) => {
+      const file = join(folder(), 'arrivals.csv')
+      writeFileSync(file, begun)
+      const { shaper, recording, read } = await record(file)
+      await shaper.enqueue('a', 1)
+      await recording.close()
+      expect(read()).toBe(`${HEADER}0.000000,a,1,\n`)
+    },
+  )
 
-  test.each(['limits: {}\n', '{"offset_s":0,"key":"a"}\n', 'key,offset_s\n'])(
+  test.each(['limits: {}\n', '{"offset_s":0,"key":"a"}\n', 'key,offset_s\n', 'offset_s,key,cost,tokens\n'])(
     'with other content, %j, is not changed',
     async (text) => {
       const file = join(folder(), 'precious')
@@ -212,8 +283,8 @@ describe('a file that disappears', () => {
     else truncateSync(file)
     await shaper.enqueue('b', 1)
     await recording.close()
-    expect(read()).toBe(`${HEADER}0.000000,b,1\n`)
-    if (how === 'moved') expect(readFileSync(`${file}.1`, 'utf8')).toBe(`${HEADER}0.000000,a,1\n`)
+    expect(read()).toBe(`${HEADER}0.000000,b,1,\n`)
+    if (how === 'moved') expect(readFileSync(`${file}.1`, 'utf8')).toBe(`${HEADER}0.000000,a,1,\n`)
   })
 
   test('with its folder: that is logged once and retried, and nothing is lost meanwhile', async () => {
@@ -232,7 +303,7 @@ describe('a file that disappears', () => {
     mkdirSync(path)
     await eventually(() => expect(existsSync(join(path, 'arrivals.csv'))).toBe(true))
     await recording.close()
-    expect(read()).toBe(`${HEADER}0.000000,a,1\n0.000000,b,1\n`)
+    expect(read()).toBe(`${HEADER}0.000000,a,1,\n0.000000,b,1,\n`)
     expect(lines.at(-1)).toMatchObject({ message: 'arrivals are recorded again', fields: { dropped: 0 } })
   })
 })
@@ -291,8 +362,8 @@ describe('a disk', () => {
     write.mockRejectedValueOnce(new Error('ENOSPC'))
     await shaper.enqueue('b', 1)
     await recording.flush()
-    expect(read()).toBe(`${HEADER}0.000000,a,1\n`)
-    await eventually(() => expect(read()).toBe(`${HEADER}0.000000,a,1\n0.000000,b,1\n`))
+    expect(read()).toBe(`${HEADER}0.000000,a,1,\n`)
+    await eventually(() => expect(read()).toBe(`${HEADER}0.000000,a,1,\n0.000000,b,1,\n`))
     await recording.close()
   })
 })
