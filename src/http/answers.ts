@@ -6,7 +6,6 @@ import { jsonResponse } from './middleware.ts'
 import { Problem, type ProblemName } from './problem.ts'
 import {
   type PartsRead,
-  policyName,
   policyRefusing,
   quotaOfLine,
   quotaOfMeter,
@@ -70,7 +69,7 @@ export function refusal(
     ...(isEstimate && { isEstimate }),
     ...(quota !== undefined && { quota }),
     ...(local && { local }),
-    ...(violated && { 'violated-policies': [policyName(violated.pattern)] }),
+    ...(violated && { 'violated-policies': [policyRefusing(violated.pattern, quota)] }),
   }
   const headers = {
     ...(mayReturn && {
@@ -104,7 +103,7 @@ function detailOf({ reason, retryAfterMs, waiting, capacity, quota, local }: Rej
 
 /** The problem for a refused fill: 429 with the time to retry after, or 422 where a retry cannot succeed. */
 export function refusedFill(key: string, reading: MeterReading, amount: number): Problem {
-  const { level, space, capacity, blocked, retryAfterMs, refusedBy } = reading
+  const { pattern, level, space, capacity, blocked, retryAfterMs, refusedBy } = reading
   const mayReturn = Number.isFinite(retryAfterMs)
   const details = {
     detail: mayReturn ? overLimitDetail(reading, amount) : neverFitsDetail(reading, amount),
@@ -115,7 +114,7 @@ export function refusedFill(key: string, reading: MeterReading, amount: number):
     capacity,
     blocked,
     ...(refusedBy && { quota: refusedBy.quota }),
-    'violated-policies': [policyRefusing(reading)],
+    'violated-policies': [policyRefusing(pattern, refusedBy?.quota)],
   }
   const headers = {
     ...(mayReturn && { 'Retry-After': String(retryAfterSeconds(retryAfterMs)) }),
