@@ -71,8 +71,14 @@ test('a forecast takes costs as text', async () => {
   await api.enqueue('k', { data: 1, costs: { tokens: 900 } })
   const forecast = async (query: string) =>
     forecastSchema.parse((await api.get(`/v1/buckets/k/forecast?${query}`)).body)
-  expect(await forecast('costs=tokens=100')).toMatchObject({ accepted: true, waitMs: 100 })
-  expect(await forecast('costs=tokens%3D101,images=2')).toMatchObject({ accepted: true, waitMs: 61_000 })
+  const fitting = await forecast('costs=tokens=100')
+  expect(fitting).toMatchObject({ accepted: true, waitMs: 100 })
+  expect(fitting).not.toHaveProperty('uncounted')
+  expect(await forecast('costs=tokens%3D101,images=2')).toMatchObject({
+    accepted: true,
+    waitMs: 61_000,
+    uncounted: ['images'],
+  })
   expect(await forecast('costs=tokens=1001')).toMatchObject({ accepted: false, quota: '1000 tokens/minute' })
 })
 
