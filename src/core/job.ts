@@ -93,8 +93,9 @@ export interface Accepted {
    */
   readonly isEstimate?: true
   /**
-   * Only in a forecast, and only under a limit with more than a pace: what would let the job go last, as in an explanation. Absent where it
-   * would go now.
+   * Only in a forecast, and only under a limit with more than a pace, in the words of an explanation: a pause, the places, the
+   * last quota that would hold the job or one ahead of it, also where the pace holds it longer, or else what would let it go last. Absent
+   * where it would go now.
    */
   readonly heldBy?: Hold
   /** The id was used before: this is the result of that time, and nothing was admitted now. */

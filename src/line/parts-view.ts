@@ -55,7 +55,7 @@ export function partsView(
   }
 }
 
-/** What lets a job go last, in the words of an explanation; undefined where it may go now. */
+/** What holds a job, in the words of an explanation: a pause, the places, a quota, and only then the line and the pace; undefined where it may go now. */
 export function lastHoldOf(waits: Waits, limit: Limit, now: number): Hold | undefined {
   const { ahead, departsAt, quota, paused, frozenUntil, isFull, backsOff } = waits
   if (paused) return { reason: 'paused', detail: PAUSED }

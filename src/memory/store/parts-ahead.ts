@@ -42,7 +42,7 @@ export function departureByParts(
   }
 }
 
-/** What would let a new job go last that departs at `departsAt` behind `ahead` others. */
+/** What would hold a new job that departs at `departsAt` behind `ahead` others. */
 export function heldByOf(
   bucket: MemoryBucket,
   job: CountedJob,
