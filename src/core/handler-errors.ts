@@ -8,10 +8,13 @@ import { InvalidOptionsError, VelvetRopeError } from './errors.ts'
 export class LeaseLostError extends VelvetRopeError {
   readonly id: string
 
-  constructor(id: string) {
+  /** @param isPlace of a turn that held a place, which nobody runs again */
+  constructor(id: string, isPlace = false) {
     super(
       'lease-lost',
-      `the lease of job ${quote(id)} was lost: its handler may run again, and its outcome is discarded`,
+      isPlace
+        ? `the lease of turn ${quote(id)} was lost before it was released: another may have its place`
+        : `the lease of job ${quote(id)} was lost: its handler may run again, and its outcome is discarded`,
     )
     this.id = id
   }

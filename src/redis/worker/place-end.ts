@@ -25,5 +25,5 @@ export async function reportPlaceEnd<Data, Result>(
   if (wasHeld) {
     const event = jobEvent(job, Math.max(answer.at, departedAt))
     emitter.emit(end?.isExpired ? 'holdExpired' : 'released', event)
-  } else emitter.fail(new LeaseLostError(job.id))
+  } else emitter.fail(new LeaseLostError(job.id, true))
 }

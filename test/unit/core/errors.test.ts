@@ -60,6 +60,12 @@ const each: [known.VelvetRopeError, string, string, string][] = [
   [new errors.MeterClosedError('m'), 'MeterClosedError', 'closed', 'the meter "m" is closed'],
   [new errors.LeaseLostError('i'), 'LeaseLostError', 'lease-lost', 'the lease of job "i" was lost'],
   [
+    new errors.LeaseLostError('~i', true),
+    'LeaseLostError',
+    'lease-lost',
+    'the lease of turn "~i" was lost before it was released',
+  ],
+  [
     new errors.StartedLateError('i', 1.5),
     'StartedLateError',
     'started-late',
