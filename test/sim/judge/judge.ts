@@ -1,5 +1,6 @@
 import { parseLimit } from '../../../src/core/limit.ts'
 import { type Breach, checkHistory, type HistoryEvent } from '../../../src/testing.ts'
+import { isTurnId } from '../../support/turn-id.ts'
 import type { Rest } from '../actors/direct.ts'
 import { limitOf } from '../actors/limit-of.ts'
 import type { Recorder, Seen } from '../actors/recorder.ts'
@@ -143,8 +144,9 @@ function withoutRepetition(seen: readonly Seen[]): HistoryEvent[] {
   }
   const written = new Set(seen.filter(({ by }) => by !== 'fate').map(nameOf))
   const lost = neverStarted(seen)
+  const twice = endedTwice(seen)
   return seen
-    .filter((one) => one.by !== 'fate' || !written.has(nameOf(one)))
+    .filter((one) => (one.by !== 'fate' || !written.has(nameOf(one))) && !twice.has(one.event))
     .map(({ event }) => {
       return event.type === 'end' && lost.has(event) ? { ...event, outcome: 'cancelled' as const } : event
     })
@@ -163,6 +165,21 @@ export function neverStarted(seen: readonly Seen[]): ReadonlySet<HistoryEvent> {
     if (event.type === 'end' && isLost === true && !ran.has(event.id)) lost.add(event)
   }
   return lost
+}
+
+/**
+ * A turn that holds a place ends, for its line, as it departs. Where its process dies before the store has heard of that, another one
+ * finds the turn that was granted the place, and says that it has failed: it is over already.
+ */
+export function endedTwice(seen: readonly Seen[]): ReadonlySet<HistoryEvent> {
+  const ended = new Set<string>()
+  const twice = new Set<HistoryEvent>()
+  for (const { event, isLost } of seen.toSorted((a, b) => a.event.at - b.event.at)) {
+    if (event.type !== 'end' || !isTurnId(event.id)) continue
+    if (isLost === true && ended.has(event.id)) twice.add(event)
+    ended.add(event.id)
+  }
+  return twice
 }
 
 /** Causes come before effects: a replayed decision may have been made before anybody wrote it down. */

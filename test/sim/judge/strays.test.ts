@@ -5,7 +5,7 @@ import { payloadOf } from '../actors/scene.ts'
 import { stoodStill } from './errors.ts'
 import { judgeFences } from './fences.ts'
 import { leftOf } from './inspect.ts'
-import { neverStarted } from './judge.ts'
+import { endedTwice, neverStarted } from './judge.ts'
 import { accepted, SECOND } from './planted.ts'
 import { judgeGivenUp, judgeStrayEnds } from './strays.ts'
 
@@ -105,4 +105,18 @@ test('a job that is lost while it waits for a retry had not started, and one tha
   expect(neverStarted([start(1), end]).size).toBe(0)
   expect(neverStarted([start(1), retry, start(4), end]).size).toBe(0)
   expect(neverStarted([start(1), retry, { ...end, isLost: false }]).size).toBe(0)
+})
+
+test('a turn whose process died as it departed is over, also where another says that it was lost', () => {
+  const end = (by: string, at: number, id: string, isLost = false) => {
+    const outcome = isLost ? 'failed' : 'completed'
+    return { by, event: { type: 'end', at, id, outcome }, isLost } as const
+  }
+  const lost = end('scheduler-1', 9, '~a', true)
+  expect([...endedTwice([end('caller-1', 1, '~a'), lost])]).toEqual([lost.event])
+  expect(endedTwice([lost]).size).toBe(0)
+  expect(endedTwice([end('caller-1', 1, '~b'), lost]).size).toBe(0)
+  // Whoever ends a turn twice knowingly has broken a law, and so has one who loses a job that has ended.
+  expect(endedTwice([end('caller-1', 1, '~a'), end('scheduler-1', 9, '~a')]).size).toBe(0)
+  expect(endedTwice([end('worker-1', 1, 'a'), end('scheduler-1', 9, 'a', true)]).size).toBe(0)
 })
