@@ -21,6 +21,7 @@ export {
   TooManyRulesError,
   UnfitRedisError,
   UnknownUnitError,
+  UnknownZoneError,
   VelvetRopeError,
 } from './core/errors.ts'
 export type { JobEvent, ShaperEvents } from './core/events.ts'

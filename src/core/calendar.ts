@@ -14,9 +14,14 @@ export type Period = (typeof PERIODS)[number]
 /** A name such as `America/Los_Angeles`, or an offset such as `+05:30`. Temporal takes the text of a whole date, too. */
 const ZONE = /^(?:[a-z][\w+/-]*|[+-]\d\d:?\d\d)$/i
 
+/** Whether the text may be the name of a time zone; it may be of one that is not known here. */
+export function isZoneName(text: string): boolean {
+  return ZONE.test(text)
+}
+
 /** Returns the time zone's name as the database spells it; undefined where it is not known here. */
 export function zoneNamed(name: string): string | undefined {
-  if (!ZONE.test(name)) return undefined
+  if (!isZoneName(name)) return undefined
   try {
     return Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name).timeZoneId
   } catch {

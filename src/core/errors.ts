@@ -150,6 +150,27 @@ export class OldRuleBookError extends VelvetRopeError {
   }
 }
 
+/** The rule of the key counts by the calendar of a time zone that another process knows and this one does not. Nothing was changed. */
+export class UnknownZoneError extends VelvetRopeError {
+  readonly pattern: string
+  readonly zone: string
+
+  /**
+   * @param version of the rules of time zones that this process has
+   * @param others how many further patterns have a limit in that zone
+   */
+  constructor(pattern: string, zone: string, version: string, others = 0) {
+    const more = others === 0 ? '' : ` and of ${others} more ${others === 1 ? 'pattern' : 'patterns'}`
+    super(
+      'unknown-zone',
+      `the limit of ${quote(pattern)}${more} counts by the time zone ${quote(zone)}, which another process knows and this one does not ` +
+        `(it has the time zones of ${version}); until it runs on a newer Node.js or the limit is another, it admits nothing under it`,
+    )
+    this.pattern = pattern
+    this.zone = zone
+  }
+}
+
 /** A conditional change expected another version of the rule book. Nothing was changed. */
 export class RuleBookConflictError extends VelvetRopeError {
   /** The version that the change expected. */
@@ -227,6 +248,7 @@ const KNOWN_NAMES: ReadonlySet<string> = new Set([
   'NoLimitError',
   'IdConflictError',
   'UnknownUnitError',
+  'UnknownZoneError',
   'TurnRefusedError',
   'TurnTimeoutError',
   'TurnCancelledError',

@@ -12,7 +12,7 @@ import {
 import { parseLimitText } from './limit-text.ts'
 import { nearest } from './options.ts'
 import type { Quota } from './quota.ts'
-import { formatQuota, type QuotaInput } from './quota-input.ts'
+import { checkZones, formatQuota, type QuotaInput } from './quota-input.ts'
 import { formatRate, intervalOf, type Rate, type RateInput } from './rate.ts'
 
 /** What a bucket may hold and how fast it leaks. */
@@ -83,6 +83,16 @@ const FIELDS = ['capacity', 'rate', 'tolerance', 'warmUp', 'coldRate', 'quotas',
  * tolerance: timers cannot space such starts, so the limit must say how far they may bunch up
  */
 export function parseLimit(input: LimitInput): Limit {
+  return withKnownZones(readLimit(input, true))
+}
+
+/**
+ * The same for a limit that a process has stored, which may know time zones that are unknown here: the limit can be shown and written
+ * again, but the periods of its calendar cannot be computed.
+ *
+ * @throws InvalidLimitError
+ */
+export function parseStoredLimit(input: LimitInput): Limit {
   return readLimit(input, true)
 }
 
@@ -105,12 +115,17 @@ export function parseMeterLimit(input: LimitInput): Limit {
  * @throws InvalidLimitError
  */
 export function parseCountedLimit(input: LimitInput): Limit {
-  const limit = readLimit(input, false)
+  const limit = withKnownZones(readLimit(input, false))
   if (limit.concurrency === Number.POSITIVE_INFINITY) return limit
   throw new InvalidLimitError(
     `expected the limit of a meter to be a capacity, a rate and quotas, got: ${quote(`${limit.concurrency} at once`)} as well: ` +
       'a meter does not learn when something ends; use tryAcquire of a shaper, whose turns end',
   )
+}
+
+function withKnownZones(limit: Limit): Limit {
+  checkZones(limit.quotas)
+  return limit
 }
 
 function readLimit(input: LimitInput, hasTimer: boolean): Limit {

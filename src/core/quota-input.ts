@@ -1,4 +1,4 @@
-import { type CalendarWindow, PERIODS, type Period, zoneNamed } from './calendar.ts'
+import { type CalendarWindow, isZoneName, PERIODS, type Period, zoneNamed } from './calendar.ts'
 import { describe, quote } from './describe.ts'
 import { checkLength, DAY, formatDuration, HOUR, MINUTE, parseDuration, SECOND } from './duration.ts'
 import { InvalidLimitError } from './errors.ts'
@@ -53,7 +53,11 @@ export function unitIn(text: string): string | undefined {
   return unit === undefined || isReserved(unit) ? undefined : unit
 }
 
-/** @throws InvalidLimitError */
+/**
+ * Of a calendar, the time zone need not be known here: see `unknownZone`.
+ *
+ * @throws InvalidLimitError
+ */
 export function parseQuota(input: QuotaInput): Quota {
   if (typeof input === 'string') {
     checkLength(input, 'a quota')
@@ -110,6 +114,20 @@ export function checkQuotas(quotas: readonly Quota[]): void {
       `expected the quotas of ${unit} to say the same for each job, got: ${each} and ${other.each}`,
     )
   }
+}
+
+/** The first time zone of the quotas that is not known here. */
+export function unknownZone(quotas: readonly Quota[]): string | undefined {
+  for (const { window } of quotas) {
+    if (!isRolling(window) && zoneNamed(window.zone) === undefined) return window.zone
+  }
+  return undefined
+}
+
+/** @throws InvalidLimitError where the time zone of a quota is not known here */
+export function checkZones(quotas: readonly Quota[]): void {
+  const unknown = unknownZone(quotas)
+  if (unknown !== undefined) throw noZone(unknown)
 }
 
 const NAMES: ReadonlyMap<number, string> = new Map([
@@ -222,10 +240,13 @@ function readCalendar(per: string, zone: unknown): CalendarWindow {
       `expected a quota in a time zone to be per hour, day or week, got: ${quote(per)}`,
     )
   }
-  const known = typeof zone === 'string' ? zoneNamed(zone) : undefined
-  if (known !== undefined) return { period, zone: known }
-  const got = typeof zone === 'string' ? quote(zone) : describe(zone)
-  throw new InvalidLimitError(`expected a time zone such as America/Los_Angeles or UTC, got: ${got}`)
+  if (typeof zone !== 'string' || !isZoneName(zone)) throw noZone(zone)
+  return { period, zone: zoneNamed(zone) ?? zone }
+}
+
+function noZone(got: unknown): InvalidLimitError {
+  const text = typeof got === 'string' ? quote(got) : describe(got)
+  return new InvalidLimitError(`expected a time zone such as America/Los_Angeles or UTC, got: ${text}`)
 }
 
 function isPeriod(text: string): text is Period {

@@ -1,6 +1,6 @@
 import { isVelvetRopeError } from '../core/errors.ts'
 import type { Admission } from '../core/job.ts'
-import { hasParts, parseLimit } from '../core/limit.ts'
+import { hasParts, parseStoredLimit } from '../core/limit.ts'
 import type { RuleView } from '../core/rule-view.ts'
 import { TRACEPARENT } from '../core/traceparent.ts'
 import { acceptedResponse, refusal } from './answers.ts'
@@ -33,7 +33,7 @@ async function readParts(
   key: string,
   rule: RuleView | undefined,
 ): Promise<PartsRead | undefined> {
-  if (rule === undefined || !hasParts(parseLimit(rule.limit))) return undefined
+  if (rule === undefined || !hasParts(parseStoredLimit(rule.limit))) return undefined
   try {
     return (await shaper.inspect(key)) ?? {}
   } catch (error) {

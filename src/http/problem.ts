@@ -162,6 +162,9 @@ function ofOurs(error: VelvetRopeError): Problem | undefined {
       return new Problem('rule-book-changed', { detail: error.message, ...versionOf(error) })
     case 'closed':
       return reducedCapacity('the service is shutting down', 5)
+    case 'unknown-zone':
+      // Another replica may know it.
+      return reducedCapacity(error.message)
     case 'backend-unavailable':
     case 'unfit-redis':
     case 'shard-count':

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { BucketView } from '../core/bucket-view.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import type { Accepted, Rejected } from '../core/job.ts'
-import { type Limit, parseLimit } from '../core/limit.ts'
+import { type Limit, parseStoredLimit } from '../core/limit.ts'
 import { lengthOf } from '../core/quota.ts'
 import { nameOfQuota } from '../core/quota-input.ts'
 import type { RuleView } from '../core/rule-view.ts'
@@ -121,7 +121,7 @@ export function quotaOfLine(
   cost: number,
   read?: PartsRead,
 ): Quota {
-  const governing = parseLimit(limit)
+  const governing = parseStoredLimit(limit)
   const { capacity, interval } = governing
   const now = timeOf(admission)
   return {

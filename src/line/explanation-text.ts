@@ -1,6 +1,6 @@
 import { quote } from '../core/describe.ts'
 import { DAY, HOUR, MILLISECOND, MINUTE, SECOND } from '../core/duration.ts'
-import { parseLimit } from '../core/limit.ts'
+import { parseStoredLimit } from '../core/limit.ts'
 import { nameOfQuota } from '../core/quota-input.ts'
 import { formatRate } from '../core/rate.ts'
 import type { Ahead, JobFacts, LineHold, PartsFacts, WaitFacts } from './job-facts.ts'
@@ -80,7 +80,7 @@ function prognosisOf(facts: JobFacts, wait: WaitFacts, hasTimes: boolean): strin
   if (paused && !isGranted) {
     return `does not depart until it is resumed${behind}${obstacle === undefined ? '' : `; and ${obstacle}`}`
   }
-  const rate = formatRate(parseLimit(limit).rate)
+  const rate = formatRate(parseStoredLimit(limit).rate)
   const comes = hasTimes ? `in ${spokenDuration(departsAt - now)} ${marginOf(parts)}` : ''
   const when = departsAt > now ? `${comes}at ${rate}` : 'now'
   const quota = parts?.quota && `; ${quotaText(limit, parts.quota, hasTimes ? now : undefined)}`
@@ -98,7 +98,7 @@ function marginOf(parts: PartsFacts | undefined): string {
 /** Without `now` the time is left out. */
 export function quotaText(limit: string, hold: LineHold, now?: number): string {
   const { index, units, until, needed, used, isOwn } = hold
-  const quota = parseLimit(limit).quotas[index]!
+  const quota = parseStoredLimit(limit).quotas[index]!
   const what = `${needed.toLocaleString('en')}${quota.unit === undefined ? '' : ` ${quota.unit}`}`
   const left = Math.max(0, quota.amount - used).toLocaleString('en')
   const held = `${isOwn ? '' : 'a job before it '}waits for the quota of ${nameOfQuota(quota)}: needs ${what}, ${left} left`
@@ -112,7 +112,7 @@ export function lineText({ jobs, cost }: Pick<Ahead, 'jobs' | 'cost'>): string {
 }
 
 export function placesText(limit: string): string {
-  return `waits for one of ${counted(parseLimit(limit).concurrency, 'place')}`
+  return `waits for one of ${counted(parseStoredLimit(limit).concurrency, 'place')}`
 }
 
 /** `16:20:05 UTC`, with the date if it is another day. Rounded up: nothing comes free earlier. */

@@ -1,7 +1,7 @@
 import type { BucketView } from '../core/bucket-view.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { differenceOf, type LayeredBook } from '../core/layered-book.ts'
-import { formatLimit, hasParts, type Limit, parseLimit } from '../core/limit.ts'
+import { formatLimit, hasParts, type Limit, parseStoredLimit } from '../core/limit.ts'
 import type { LineJob, LineView } from '../core/line-view.ts'
 import { lengthOf, type Quota } from '../core/quota.ts'
 import type { Rule } from '../core/rule-book.ts'
@@ -119,7 +119,7 @@ export class PreviewCount {
   #limitOf(limit: string): Limit {
     const known = this.#limits.get(limit)
     if (known !== undefined) return known
-    const parsed = parseLimit(limit)
+    const parsed = parseStoredLimit(limit)
     if (this.#limits.size === MOST_LIMITS) this.#limits.clear()
     this.#limits.set(limit, parsed)
     return parsed

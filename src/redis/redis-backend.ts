@@ -1,6 +1,6 @@
 import type { Durability } from '../core/bucket-view.ts'
 import { monotonicNow } from '../core/clock.ts'
-import type { OldRuleBookError, ShardCountError } from '../core/errors.ts'
+import type { OldRuleBookError, ShardCountError, UnknownZoneError } from '../core/errors.ts'
 import type { Layer } from '../core/rule-layers.ts'
 import type { Retention } from '../line/options.ts'
 import type { Connection } from './connection/connection.ts'
@@ -71,7 +71,7 @@ export class RedisBackend {
   }
 
   /** Learns what other processes have changed. Returns what the user of this one has to hear of that, once. */
-  async follow(now?: number): Promise<(OldRuleBookError | ShardCountError)[]> {
+  async follow(now?: number): Promise<(OldRuleBookError | ShardCountError | UnknownZoneError)[]> {
     // One request for both: each process makes it twice a second.
     const [mark, shards] = await this.store.fields(shardKey(this.store.tags[0]!, 'meta'), 'mark', 'shards')
     const errors = [...this.#layout.follow(shards), ...(await this.rules.follow(mark, now))]

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { monotonicNow } from '../../core/clock.ts'
-import type { OldRuleBookError } from '../../core/errors.ts'
+import type { OldRuleBookError, UnknownZoneError } from '../../core/errors.ts'
 import { type ChangedRules, LayeredBook } from '../../core/layered-book.ts'
 import type { Layer, RuleChange } from '../../core/rule-layers.ts'
 import type { FullMemory } from '../connection/full-memory.ts'
@@ -23,6 +23,7 @@ import {
   type StoredBook,
   setLayers,
 } from './stored-book.ts'
+import { UnknownZones } from './unknown-zones.ts'
 
 /** In so many shards at a time buckets are changed: they may be on one server, where starts wait for it meanwhile. */
 const RETIMED_TOGETHER = 8
@@ -44,11 +45,14 @@ const RETIMED_TOGETHER = 8
 export class RedisRules {
   readonly #store: Store
   readonly #own: OwnLayers
+  readonly #zones = new UnknownZones()
   readonly #memory: Pick<FullMemory, 'assertRoom'>
   readonly #onLost: (shard: number, now: number | undefined) => Promise<void>
   readonly #marks: ShardMarks
   /** A name for a shard that has none yet. */
   readonly #newName = randomBytes(6).toString('base64url')
+  /** By shard, the version that a process has to apply to some buckets which knows their time zones. */
+  readonly #left = new Map<number, number>()
   #stored: StoredBook | undefined
   #known: KnownBook | undefined
   #isStarted = false
@@ -138,11 +142,14 @@ export class RedisRules {
   /**
    * Compares the book of every shard with that of this process, and updates the older one. They differ after a change by
    * another process, after a failover that lost a change, or when a process died before it had written all shards. Returns an
-   * error for each layer of this process that was replaced, once.
+   * error for each layer of this process that was replaced, and for each time zone that this process does not know, once.
    *
    * @param first the mark of the first shard, as it was just read
    */
-  async follow(first: string | undefined, now = monotonicNow()): Promise<OldRuleBookError[]> {
+  async follow(
+    first: string | undefined,
+    now = monotonicNow(),
+  ): Promise<(OldRuleBookError | UnknownZoneError)[]> {
     await this.#compare(0, parseMark(first))
     let comparing = Promise.resolve()
     await this.#store.everywhere(async (shard) => {
@@ -155,7 +162,8 @@ export class RedisRules {
     })
     const stored = this.#stored
     if (stored === undefined) return []
-    return this.#own.replaced(stored, now).map((layer) => replacedError(stored, layer))
+    const replaced = this.#own.replaced(stored, now).map((layer) => replacedError(stored, layer))
+    return [...replaced, ...this.#zones.follow(this.#book)]
   }
 
   /** @throws RuleBookConflictError, TooManyRulesError; BackendUnavailableError also for a new rule while memory is short */
@@ -188,9 +196,10 @@ export class RedisRules {
    * sends no rule. If they differ, updates the book or the buckets in the background; a failure is retried at the next verb.
    */
   noteVersion(shard: number, version: number, retimed: number): void {
-    if (this.#isSettling || (version === this.version && retimed === version)) return
+    const isApplied = retimed === version || this.#left.get(shard) === version
+    if (this.#isSettling || (version === this.version && isApplied)) return
     this.#isSettling = true
-    const settling = retimed === version ? this.settle(shard, version) : this.retime(shard, version)
+    const settling = isApplied ? this.settle(shard, version) : this.retime(shard, version)
     settling
       .catch(() => undefined)
       .finally(() => {
@@ -262,8 +271,9 @@ export class RedisRules {
     return written.at
   }
 
-  #retime(shard: number, now?: number): Promise<void> {
-    return retimeBuckets(this.#store, shard, () => this.#book, now)
+  async #retime(shard: number, now?: number): Promise<void> {
+    const { version } = this
+    if (!(await retimeBuckets(this.#store, shard, () => this.#book, now))) this.#left.set(shard, version)
   }
 
   #adopt(stored: StoredBook, { version, digest, bytes }: KnownBook, book?: LayeredBook): void {

@@ -1,8 +1,11 @@
 import type { LayeredBook } from '../../core/layered-book.ts'
+import type { Rule } from '../../core/rule-book.ts'
+import { missingZone } from '../connection/redis-errors.ts'
 import { list, number, oneOf, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
 import { limitValue, ruleValues } from './book.ts'
+import { zoneUnknownHere } from './unknown-zones.ts'
 
 const bucket = row({ key: text, pattern: text, limit: text })
 const stalePage = list(row({ version: number, next: text, buckets: rest(bucket) }))
@@ -13,56 +16,77 @@ const retimeScript = defineScript('retime', import.meta.url, retimeReply)
 /** The most buckets in one call. */
 const MOST_RETIMED = 100
 
+/** A bucket and the rule that applies to it now. */
+interface Ruled {
+  readonly key: string
+  readonly rule: Rule
+}
+
 /**
  * Applies the rules in force to every live bucket of a shard; first to the buckets with jobs that are about to depart. Stops
  * when another process changes the book again, because that process goes through the buckets then. Buckets that are created
  * meanwhile use the new book.
+ *
+ * Returns false if a bucket keeps its limit because its rule counts by a time zone that is unknown here, and Redis has nothing of it,
+ * either: a process that knows the zone has to go through the buckets again.
  */
 export async function retimeBuckets(
   store: Store,
   shard: number,
   book: () => LayeredBook,
   now?: number,
-): Promise<void> {
-  if (await retimeSome(store, shard, book, 'due', now)) await retimeSome(store, shard, book, 'all', now)
+): Promise<boolean> {
+  const due = await retimeSome(store, shard, book, 'due', now)
+  return due === 'changed' || (await retimeSome(store, shard, book, 'all', now)) !== 'left'
 }
 
-/** Returns false if the book was changed again. */
+/** `changed`: the book was changed again; `left`: some buckets keep their limit. */
 async function retimeSome(
   store: Store,
   shard: number,
   book: () => LayeredBook,
   which: 'due' | 'all',
   now: number | undefined,
-): Promise<boolean> {
+): Promise<'done' | 'changed' | 'left'> {
+  let outcome: 'done' | 'left' = 'done'
   let cursor = '0'
   do {
     const { next, buckets } = await store.run(staleScript, shard, [which, cursor])
-    const rules = buckets.flatMap(({ key, pattern, limit }) => {
+    const ruled = buckets.flatMap(({ key, pattern, limit }): Ruled[] => {
       const rule = book().find(key)
       // A bucket whose rule is unchanged gets the version when it is next written.
       if (rule === undefined || (rule.pattern === pattern && limitValue(rule.limit) === limit)) return []
-      return [[key, ...ruleValues(rule)]]
+      return [{ key, rule }]
     })
-    const isLast = which === 'all' && next === '0'
-    if (!(await apply(store, shard, book, rules, isLast, now))) return false
+    const unknown = ruled.filter(({ rule }) => zoneUnknownHere(rule.limit) !== undefined)
+    const known = ruled.filter(({ rule }) => zoneUnknownHere(rule.limit) === undefined)
+    // Apart from the others, which must not keep their limits where this fails.
+    const applied = await apply(store, shard, book, unknown, false, now).catch((error: unknown) => {
+      if (missingZone(error) === undefined) throw error
+      outcome = 'left'
+      return true
+    })
+    if (!applied) return 'changed'
+    const isLast = which === 'all' && next === '0' && outcome === 'done'
+    if (!(await apply(store, shard, book, known, isLast, now))) return 'changed'
     cursor = next
   } while (cursor !== '0')
-  return true
+  return outcome
 }
 
 async function apply(
   store: Store,
   shard: number,
   book: () => LayeredBook,
-  rules: readonly (string | number)[][],
+  ruled: readonly Ruled[],
   isLast: boolean,
   now: number | undefined,
 ): Promise<boolean> {
-  for (let from = 0; from < rules.length || (isLast && from === 0); from += MOST_RETIMED) {
-    const some = rules.slice(from, from + MOST_RETIMED)
-    const isEnd = isLast && from + MOST_RETIMED >= rules.length
-    const values = [now ?? '', book().version, isEnd ? '1' : '0', some.length, ...some.flat()]
+  for (let from = 0; from < ruled.length || (isLast && from === 0); from += MOST_RETIMED) {
+    const some = ruled.slice(from, from + MOST_RETIMED)
+    const rules = some.flatMap(({ key, rule }) => [key, ...ruleValues(rule)])
+    const isEnd = isLast && from + MOST_RETIMED >= ruled.length
+    const values = [now ?? '', book().version, isEnd ? '1' : '0', some.length, ...rules]
     const found = await store.run(retimeScript, shard, values)
     if (found.kind !== 'ok') return false
   }

@@ -4,7 +4,7 @@ import { MILLISECOND } from '../../core/duration.ts'
 import { ForeignValueError, isVelvetRopeError } from '../../core/errors.ts'
 import type { ShaperEvents } from '../../core/events.ts'
 import { assertVersion, LayeredBook } from '../../core/layered-book.ts'
-import { formatLimit } from '../../core/limit.ts'
+import { formatLimit, parseStoredLimit } from '../../core/limit.ts'
 import { parseRule, type Rule } from '../../core/rule-book.ts'
 import {
   type AuthoredRule,
@@ -50,7 +50,7 @@ export function parseBook(text: string): StoredBook {
         ...byOrigin((origin) => layers[origin].map(ruleOf)),
         overrides: overrides.map(({ limit, ...override }) => ({
           ...override,
-          limit: limit === undefined ? undefined : parseRule(override.pattern, limit).limit,
+          limit: limit === undefined ? undefined : parseRule(override.pattern, limit, parseStoredLimit).limit,
         })),
       },
     }
@@ -184,7 +184,7 @@ function byOrigin<Value>(of: (origin: BaseOrigin) => Value): Record<BaseOrigin, 
 }
 
 function ruleOf({ pattern, limit, ...author }: BookText['layers'][BaseOrigin][number]): AuthoredRule {
-  return { ...parseRule(pattern, limit), ...author }
+  return { ...parseRule(pattern, limit, parseStoredLimit), ...author }
 }
 
 function reasonOf(error: unknown): string {

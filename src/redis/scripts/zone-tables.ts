@@ -16,7 +16,7 @@ export const ZONES_PER_CALL = 20
 export const zonesScript = defineScript('zones', import.meta.url, word('ok'))
 
 /** The version of the rules of time zones here, such as `2025b`. */
-const { tz: RULES = '0' } = process.versions
+export const { tz: RULES = '0' } = process.versions
 
 /** Of each zone, the table that was made last, and of which day it is. */
 const made = new Map<string, { readonly day: number; readonly text: string }>()

@@ -8,6 +8,7 @@ import type { FullMemory } from '../connection/full-memory.ts'
 import { agreed } from '../rules/agreed.ts'
 import { quotaText, ruleValues } from '../rules/book.ts'
 import type { RedisRules } from '../rules/redis-rules.ts'
+import { ruleToAdmit } from '../rules/unknown-zones.ts'
 import { MOST_PER_CALL } from '../scripts/prelude.ts'
 import { type Answer, list, number, oneOf, rest, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
@@ -63,7 +64,7 @@ export interface TimedAdmission {
  * -> waiting, or refused with nothing changed. Requests of one shard, in calls of MOST_PER_CALL, MOST_KEYS or 1 MB; if one of
  * a call is invalid, none of it is admitted. `deadline` is a duration.
  *
- * @throws NoLimitError, IdConflictError, ShardCountError, BackendUnavailableError
+ * @throws NoLimitError, UnknownZoneError, IdConflictError, ShardCountError, BackendUnavailableError
  */
 export function admitVerb(store: Store, rules: RedisRules, memory: FullMemory) {
   const calls = store.tags.map(() => new BoundedCalls(MOST_CALLS))
@@ -134,7 +135,7 @@ function values(requests: readonly NamedRequest[], rules: RedisRules, shards: nu
   const kinds: Kind[] = []
   const jobs: (string | number)[] = []
   for (const request of requests) {
-    const rule = book.find(request.key)
+    const rule = ruleToAdmit(book, request.key)
     let kind = kinds.findIndex((known) => known.rule === rule && isAlike(known.first, request))
     if (kind === -1) kind = kinds.push({ first: request, rule }) - 1
     jobs.push(request.id, request.key, kind + 1, request.traceparent ?? '', request.data)

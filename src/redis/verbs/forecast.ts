@@ -7,6 +7,7 @@ import { lastHoldOf } from '../../line/parts-view.ts'
 import { agreed } from '../rules/agreed.ts'
 import { quotaText, ruleValues } from '../rules/book.ts'
 import type { RedisRules } from '../rules/redis-rules.ts'
+import { ruleToAdmit } from '../rules/unknown-zones.ts'
 import { flag, list, number, oneOf, optional, row, word } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -47,12 +48,12 @@ const reply = list(
 )
 const script = defineScript('forecast', import.meta.url, reply)
 
-/** The verdict that `admit` would give; writes nothing. @throws NoLimitError */
+/** The verdict that `admit` would give; writes nothing. @throws NoLimitError, UnknownZoneError */
 export function forecastVerb(store: Store, rules: RedisRules) {
   return async (key: string, cost: number, now?: number, costs?: Costs): Promise<Admission> => {
     const shard = store.shardOf(key)
     const { at, verdict } = await agreed(rules, shard, () => {
-      const rule = rules.book.find(key)
+      const rule = ruleToAdmit(rules.book, key)
       if (rule === undefined) throw new NoLimitError(key)
       return store.read(
         script,

@@ -1,6 +1,6 @@
 import { type BucketView, bucketState, type Durability } from '../../core/bucket-view.ts'
 import { MILLISECOND } from '../../core/duration.ts'
-import { parseLimit } from '../../core/limit.ts'
+import { parseStoredLimit } from '../../core/limit.ts'
 import type { LineHold } from '../../line/job-facts.ts'
 import { partsView, type Waits } from '../../line/parts-view.ts'
 import { type Answer, flag, list, number, optional, rest, row, text } from '../scripts/reply.ts'
@@ -120,7 +120,7 @@ export class BucketViews {
       ...(Number.isFinite(firstAdmission) && { waitingSince: firstAdmission / MILLISECOND }),
       ...(isFrozen && { frozenUntil: frozenUntil / MILLISECOND }),
       paused: isPaused,
-      ...(parts && partsView(parseLimit(limit), parts.quotas, parts.taken, headOf(bucket, parts), now)),
+      ...(parts && partsView(parseStoredLimit(limit), parts.quotas, parts.taken, headOf(bucket, parts), now)),
       ...(Number.isFinite(lastUse) && { lastUsedAt: lastUse / MILLISECOND }),
       durability: this.#durability(),
     }

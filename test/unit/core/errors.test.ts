@@ -48,6 +48,24 @@ const each: [known.VelvetRopeError, string, string, string][] = [
     'expected shards: 3, the number of this line, got: 2; the number can change once no job waits or runs and all processes have been stopped for five seconds',
   ],
   [new errors.ForeignValueError('m'), 'ForeignValueError', 'foreign-value', 'm'],
+  [
+    new errors.UnknownZoneError('p', 'A/B', '2025b'),
+    'UnknownZoneError',
+    'unknown-zone',
+    'the limit of "p" counts by the time zone "A/B", which another process knows and this one does not (it has the time zones of 2025b)',
+  ],
+  [
+    new errors.UnknownZoneError('p', 'A/B', '2025b', 1),
+    'UnknownZoneError',
+    'unknown-zone',
+    'the limit of "p" and of 1 more pattern counts by the time zone "A/B", which another process knows and this one does not (it has the time zones of 2025b)',
+  ],
+  [
+    new errors.UnknownZoneError('p', 'A/B', '2025b', 2),
+    'UnknownZoneError',
+    'unknown-zone',
+    'the limit of "p" and of 2 more patterns counts by the time zone "A/B", which another process knows and this one does not (it has the time zones of 2025b)',
+  ],
   [new errors.OldRuleBookError('m'), 'OldRuleBookError', 'old-rule-book', 'm'],
   [
     new errors.RuleBookConflictError(7, 9),

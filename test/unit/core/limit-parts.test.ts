@@ -8,6 +8,7 @@ import {
   type LimitInput,
   parseLimit,
   parseMeterLimit,
+  parseStoredLimit,
 } from '../../../src/core/limit.ts'
 import { checkUnit } from '../../../src/core/unit.ts'
 
@@ -195,4 +196,12 @@ test('any limit is the same after it was formatted and read again', () => {
       },
     ),
   )
+})
+
+test('a stored limit may have a time zone that is not known here, and keeps its text', () => {
+  const text = '9, 1/s, 5 per day in Mars/Base, 9 per week in UTC'
+  expect(parseStoredLimit(text).quotas).toEqual([calendar(5, 'day', 'Mars/Base'), calendar(9, 'week', 'UTC')])
+  expect(formatLimit(parseStoredLimit(text))).toBe(text)
+  expect(() => parseStoredLimit('9, 1/s, 5 per day in Mars/Base, 6 per day in Mars/Base')).toThrow('two like')
+  expect(() => parseStoredLimit('9, 1/s, 5 per day in 2026-01-01')).toThrow('expected a time zone such as')
 })
