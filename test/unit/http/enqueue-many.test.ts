@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { verdictsSchema } from '../../../src/http/verdict-schemas.ts'
-import { BackendUnavailableError } from '../../../src/index.ts'
+import { BackendUnavailableError, UnknownZoneError } from '../../../src/index.ts'
 import { Api, expectProblem } from './api.ts'
 
 const job = (key: string, more: object = {}) => ({ key, data: null, ...more })
@@ -72,6 +72,19 @@ describe('many jobs', () => {
     expectProblem(answer, 503, 'temporary-reduced-capacity')
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
     expect(JSON.stringify(answer.body)).not.toMatch(/acme|secret|10\.0/)
+  })
+
+  test('under a limit whose time zone is not known here are answered with 503, and others are taken', async () => {
+    const api = new Api()
+    const enqueue = api.shaper.enqueue.bind(api.shaper)
+    const fail = () => Promise.reject(new UnknownZoneError('y', 'America/Newtown', '2025b'))
+    api.shaper.enqueue = (key, ...rest) => (key === 'y' ? fail() : enqueue(key, ...rest))
+    const answer = await api.post('/v1/jobs', { jobs: [job('acme'), job('y')] })
+    expect(answer.status).toBe(200)
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    expect(answer.body).toMatchObject({
+      verdicts: [{ status: 202 }, { status: 503, detail: expect.stringContaining('"America/Newtown"') }],
+    })
   })
 
   test('of which some could not be kept say which', async () => {
