@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { wallClockMs } from '../core/clock.ts'
+import type { Costs } from '../core/usage.ts'
 import { forwardSettingsSchema } from '../forward/settings.ts'
 import { LATER } from '../forward/verdict.ts'
 import { maxFreezeMs } from '../line/options.ts'
@@ -9,6 +10,7 @@ import type { AnyFetch } from './shaped-fetch.ts'
 
 type KeyOf = (request: OutgoingRequest) => string
 type CostOf = (request: OutgoingRequest) => number
+type CostsOf = (request: OutgoingRequest) => Costs | undefined
 
 const isFunction = (value: unknown) => typeof value === 'function'
 
@@ -27,6 +29,16 @@ const turnFields = {
   cost: z.union([
     acquireOptionsSchema.shape.cost,
     z.custom<CostOf>(isFunction, { error: 'a cost or a function that returns one' }),
+  ]),
+  /**
+   * What a request counts in quotas of other units, such as `{ tokens: 1200 }`, as in `acquire`, or a function that
+   * returns it. Default: none.
+   */
+  costs: z.union([
+    acquireOptionsSchema.shape.costs,
+    z.custom<CostsOf>(isFunction, {
+      error: 'an object such as { tokens: 1200 } or a function that returns one',
+    }),
   ]),
   /** How long a request may wait for its turn, in milliseconds; its response may take longer. Default: unlimited. */
   timeoutMs: acquireOptionsSchema.shape.timeoutMs,

@@ -4,7 +4,7 @@ import { InvalidOptionsError } from '../core/errors.ts'
 
 type GivenHeaders = ConstructorParameters<typeof Headers>[0]
 
-/** A request as passed to the functions for its key and its cost. */
+/** A request as passed to the functions for its key and for what it counts. */
 export interface OutgoingRequest {
   readonly method: string
   readonly url: URL

@@ -1,6 +1,7 @@
 import { wallClockMs } from '../core/clock.ts'
 import { checkKey } from '../core/key.ts'
 import { toError } from '../core/thrown.ts'
+import type { Costs } from '../core/usage.ts'
 import { Freezes } from '../forward/freezes.ts'
 import type { ReadHeader } from '../forward/rate-limit-fields.ts'
 import { readStayAway } from '../forward/retry-after.ts'
@@ -12,10 +13,11 @@ import type { OutgoingRequest } from './outgoing-request.ts'
 /** The part of a Shaper that is needed. */
 export type TurnGiver = Pick<Shaper, 'acquire' | 'freeze'>
 
-/** The key and the cost units of a request's turn. */
+/** The key of a request's turn, and what it counts. */
 export interface RequestTurn {
   readonly key: string
   readonly cost: number
+  readonly costs: Costs | undefined
 }
 
 /** Makes requests wait for their turns, and freezes keys when responses ask to retry later. */
@@ -34,20 +36,23 @@ export class RequestTurns {
     this.#freezes = new Freezes(settings.freezeMs, settings.maxFreezeMs)
   }
 
-  /** Returns key and cost of a request's turn. The request is only read if they depend on it. */
+  /** Returns the turn of a request. The request is only read if that depends on it. */
   turnOf(read: () => OutgoingRequest): RequestTurn {
-    const { key, cost } = this.#settings
-    if (typeof key === 'string' && typeof cost === 'number') return { key, cost }
+    const { key, cost, costs } = this.#settings
+    if (typeof key === 'string' && typeof cost === 'number' && typeof costs !== 'function') {
+      return { key, cost, costs }
+    }
     const request = read()
     return {
       key: typeof key === 'function' ? key(request) : (key ?? request.url.host),
       cost: typeof cost === 'number' ? cost : cost(request),
+      costs: typeof costs === 'function' ? costs(request) : costs,
     }
   }
 
   /** Resolves when the turn has come, which holds its place until it is released; rejects as `acquire` does. */
-  async wait({ key, cost }: RequestTurn, signal: AbortSignal | undefined): Promise<Turn> {
-    return this.#shaper.acquire(key, { cost, timeoutMs: this.#settings.timeoutMs, signal })
+  async wait({ key, cost, costs }: RequestTurn, signal: AbortSignal | undefined): Promise<Turn> {
+    return this.#shaper.acquire(key, { cost, costs, timeoutMs: this.#settings.timeoutMs, signal })
   }
 
   /** Freezes the key if the response asks for it; returns whether it does. */

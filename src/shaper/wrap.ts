@@ -2,14 +2,17 @@ import { z } from 'zod'
 import { describe } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
 import { parseOptions } from '../core/options.ts'
+import type { Costs } from '../core/usage.ts'
 import type { Turn } from '../line/turn.ts'
 import { type AcquireOptions, acquireOptionsSchema } from './options.ts'
 
-/** Options of `wrap`: those of `acquire`, and the key of the turn; key and cost may be functions of the arguments. */
-export interface WrapOptions<Args extends unknown[]> extends Omit<AcquireOptions, 'cost'> {
+/** Options of `wrap`: those of `acquire`, and the key of the turn; key, cost and costs may be functions of the arguments. */
+export interface WrapOptions<Args extends unknown[]> extends Omit<AcquireOptions, 'cost' | 'costs'> {
   readonly key: string | ((...args: Args) => string)
   /** Default: 1. */
   readonly cost?: number | ((...args: Args) => number)
+  /** Default: none. */
+  readonly costs?: Costs | ((...args: Args) => Costs | undefined)
 }
 
 const isFunction = (value: unknown) => typeof value === 'function'
@@ -18,6 +21,7 @@ const wrapOptionsSchema = acquireOptionsSchema.extend({
     error: 'a key or a function that returns one',
   }),
   cost: z.union([acquireOptionsSchema.shape.cost, z.custom(isFunction)]),
+  costs: z.union([acquireOptionsSchema.shape.costs, z.custom(isFunction)]),
 })
 
 /**
@@ -36,11 +40,14 @@ export function wrap<This, Args extends unknown[], Value>(
   }
   // For its errors: the functions in it have lost their types.
   parseOptions(wrapOptionsSchema, input, 'wrap')
-  const { key, cost, ...options } = input
+  const { key, cost, costs, ...options } = input
   return async function (this: This, ...args: Args): Promise<Awaited<Value>> {
     const named = typeof key === 'function' ? key(...args) : key
-    const units = typeof cost === 'function' ? cost(...args) : cost
-    const turn = await acquire(named, units === undefined ? options : { ...options, cost: units })
+    const turn = await acquire(named, {
+      ...options,
+      cost: typeof cost === 'function' ? cost(...args) : cost,
+      costs: typeof costs === 'function' ? costs(...args) : costs,
+    })
     try {
       return await fn.apply(this, args)
     } finally {
