@@ -7,6 +7,7 @@ import type { HeapReport } from '../core/heap-use.ts'
 import type { Admission, JobView, TurnRefusal } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import type { Flow, LineView, Recent } from '../core/line-view.ts'
+import { toError } from '../core/thrown.ts'
 import { TurnRefusedError } from '../core/turn-errors.ts'
 import type { Costs } from '../core/usage.ts'
 import type { Handler } from '../line/attempt.ts'
@@ -121,9 +122,9 @@ export class Shaper<Data = unknown, Result = unknown> {
   wrap<This, Args extends unknown[], Value>(
     fn: (this: This, ...args: Args) => Value,
     // Not inferred from the options, whose functions may leave arguments out.
-    input: WrapOptions<Args & {}>,
+    input: WrapOptions<Args & {}, NoInfer<Awaited<Value>>>,
   ): (this: This, ...args: Args) => Promise<Awaited<Value>> {
-    return wrap(fn, input, (key, settings) => this.acquire(key, settings))
+    return wrap(fn, input, this)
   }
 
   /** Takes a waiting job out of its line; false when it is unknown or has departed. */
@@ -244,6 +245,11 @@ export class Shaper<Data = unknown, Result = unknown> {
   off<Name extends keyof ShaperEvents<Result>>(name: Name, listener: Listener<Result, Name>): this {
     this.#emitter.off(name, listener)
     return this
+  }
+
+  /** Emits an `error` event: for code around a shaper, such as `shapedFetch`, whose error no promise can report. */
+  report(error: Error): void {
+    this.#emitter.fail(toError(error))
   }
 
   /**
