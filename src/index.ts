@@ -56,7 +56,7 @@ export type {
   UnsetRuleView,
 } from './core/rule-view.ts'
 export { NotAnErrorError } from './core/thrown.ts'
-export { TurnCancelledError, TurnRefusedError, TurnTimeoutError } from './core/turn-errors.ts'
+export { TurnCancelledError, TurnRefusedError, TurnTimeoutError, UnsettledError } from './core/turn-errors.ts'
 export type { Costs } from './core/usage.ts'
 export type { Handler } from './line/attempt.ts'
 export type { BucketPage, BucketQueryInput as BucketQuery } from './line/bucket-query.ts'

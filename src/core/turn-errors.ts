@@ -58,6 +58,18 @@ export class TurnTimeoutError extends VelvetRopeError {
   }
 }
 
+/** The answer to a request does not say what it counted in a unit, so that the estimate of its turn stands. */
+export class UnsettledError extends VelvetRopeError {
+  readonly key: string
+  readonly unit: string
+
+  constructor(key: string, unit: string, reason: string) {
+    super('unsettled', `a turn of the key ${quote(key)} keeps its estimate in ${unit}: ${reason}`)
+    this.key = key
+    this.unit = unit
+  }
+}
+
 /** The turn was cancelled: by its id, or because its process was considered lost. */
 export class TurnCancelledError extends VelvetRopeError {
   readonly id: string

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { wallClockMs } from '../core/clock.ts'
 import type { Costs } from '../core/usage.ts'
-import { forwardSettingsSchema } from '../forward/settings.ts'
+import { forwardSettingsSchema, settleRulesSchema } from '../forward/settings.ts'
 import { LATER } from '../forward/verdict.ts'
 import { maxFreezeMs } from '../line/options.ts'
 import { acquireOptionsSchema } from '../shaper/options.ts'
+import type { SettleOf } from './answer-settling.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 import type { AnyFetch } from './shaped-fetch.ts'
 
@@ -40,6 +41,22 @@ const turnFields = {
       error: 'an object such as { tokens: 1200 } or a function that returns one',
     }),
   ]),
+  /**
+   * What a request really counted, by unit, as `turn.settle` takes it. Where the JSON of its answer says so, such as
+   * `{ tokens: 'usage.total_tokens' }`, or which header, such as `{ tokens: { header: 'x-tokens-used' } }`: read in
+   * answers of 2xx alone. Or a function of any answer, `{ status, headers, json }`, which may return a promise, and
+   * undefined for the estimate. The turn keeps its place until that is known, so for a path and a function until the body
+   * has come; the answer goes to the caller at once, and up to 1 MiB of its body is copied. What fails here becomes an
+   * `error` event, and the estimate stands. Default: estimates stand, and no body is copied.
+   */
+  settle: z
+    .union([
+      settleRulesSchema,
+      z.custom<SettleOf>(isFunction, {
+        error: "rules such as { tokens: 'usage.total_tokens' } or a function of the answer",
+      }),
+    ])
+    .optional(),
   /** How long a request may wait for its turn, in milliseconds; its response may take longer. Default: unlimited. */
   timeoutMs: acquireOptionsSchema.shape.timeoutMs,
   /** Response statuses that freeze the key. Default: 429, 503 and 529. */

@@ -7,11 +7,12 @@ import type { ReadHeader } from '../forward/rate-limit-fields.ts'
 import { readStayAway } from '../forward/retry-after.ts'
 import type { Turn } from '../line/turn.ts'
 import type { Shaper } from '../shaper/shaper.ts'
+import { AnswerSettling, type BegunAnswer } from './answer-settling.ts'
 import type { TurnSettings } from './options.ts'
 import type { OutgoingRequest } from './outgoing-request.ts'
 
-/** The part of a Shaper that is needed. */
-export type TurnGiver = Pick<Shaper, 'acquire' | 'freeze'>
+/** The part of a Shaper that is needed. Without `report`, errors in settling are warnings of the process. */
+export type TurnGiver = Pick<Shaper, 'acquire' | 'freeze'> & Partial<Pick<Shaper, 'report'>>
 
 /** The key of a request's turn, and what it counts. */
 export interface RequestTurn {
@@ -26,6 +27,7 @@ export class RequestTurns {
   readonly #settings: TurnSettings
   readonly #freezeOn: ReadonlySet<number>
   readonly #freezes: Freezes
+  readonly #settling: AnswerSettling | undefined
 
   /** @throws InvalidKeyError */
   constructor(shaper: TurnGiver, settings: TurnSettings) {
@@ -34,6 +36,8 @@ export class RequestTurns {
     this.#settings = settings
     this.#freezeOn = new Set(settings.freezeOn)
     this.#freezes = new Freezes(settings.freezeMs, settings.maxFreezeMs)
+    const report = (error: Error) => (shaper.report ? shaper.report(error) : process.emitWarning(error))
+    this.#settling = settings.settle && new AnswerSettling(settings.settle, report)
   }
 
   /** Returns the turn of a request. The request is only read if that depends on it. */
@@ -53,6 +57,14 @@ export class RequestTurns {
   /** Resolves when the turn has come, which holds its place until it is released; rejects as `acquire` does. */
   async wait({ key, cost, costs }: RequestTurn, signal: AbortSignal | undefined): Promise<Turn> {
     return this.#shaper.acquire(key, { cost, costs, timeoutMs: this.#settings.timeoutMs, signal })
+  }
+
+  /**
+   * Settles a turn with what the answer to its request says. Resolves when that is done, and never rejects; undefined if
+   * there is nothing to settle. The turn must not be released before.
+   */
+  settle(turn: Turn, answer: BegunAnswer): Promise<void> | undefined {
+    return this.#settling?.concerns(answer) ? this.#settling.settle(turn, answer) : undefined
   }
 
   /** Freezes the key if the response asks for it; returns whether it does. */

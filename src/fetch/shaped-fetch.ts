@@ -1,5 +1,6 @@
 import { parseOptions } from '../core/options.ts'
 import type { Turn } from '../line/turn.ts'
+import { readCopy } from './answer-copy.ts'
 import { type FetchOptions, fetchOptionsSchema } from './options.ts'
 import { checkInput, type FetchInit, type FetchInput, isRequest, readFetch } from './outgoing-request.ts'
 import { type RequestTurn, RequestTurns, type TurnGiver } from './request-turns.ts'
@@ -8,6 +9,7 @@ interface Answer {
   readonly status: number
   readonly headers: { get(name: string): string | null }
   readonly body?: unknown
+  clone?(): { readonly body?: unknown }
 }
 
 /** A function with the signature of `fetch`, of any implementation. */
@@ -50,7 +52,7 @@ export function shapedFetch<Fetch extends AnyFetch = typeof fetch>(
     let sent = input
     for (let left = attempts - 1; ; left--) {
       const spare = left > 0 ? spareOf(sent, init) : undefined
-      const answer: Answer = await answerIn(departed, () => send(sent as never, init as never))
+      const answer: Answer = await answerIn(turns, departed, () => send(sent as never, init as never))
       const isFrozen = await turns.observe(turn.key, answer.status, (name) => answer.headers.get(name))
       // The response is kept meanwhile: without another turn it is returned.
       departed = isFrozen && spare !== undefined ? await nextTurn(turn, signal, answer) : undefined
@@ -79,12 +81,18 @@ export function shapedFetch<Fetch extends AnyFetch = typeof fetch>(
   return shaped as AnyFetch as Fetch
 }
 
-/** The turn holds its place until the response begins. */
-async function answerIn<Sent>(turn: Turn, send: () => Promise<Sent>): Promise<Sent> {
+/** The turn holds its place until the response begins, or until it is settled with what the response says. */
+async function answerIn(turns: RequestTurns, turn: Turn, send: () => Promise<Answer>): Promise<Answer> {
+  let settled: Promise<void> | undefined
   try {
-    return await send()
+    const answer = await send()
+    const { status, headers } = answer
+    settled = turns.settle(turn, { status, headers, read: () => readCopy(answer) })
+    return answer
   } finally {
-    await turn.release()
+    if (settled === undefined) await turn.release()
+    // The response is not kept back meanwhile.
+    else void settled.then(() => turn.release())
   }
 }
 

@@ -1,11 +1,12 @@
 import type { Dispatcher } from 'undici'
 import type { Turn } from '../line/turn.ts'
+import { PassingCopy } from './answer-copy.ts'
 import type { RequestTurns } from './request-turns.ts'
 import type { TurnController } from './turn-controller.ts'
 
 interface Departed {
   readonly turns: RequestTurns
-  /** Holds its place until the response has ended. */
+  /** Holds its place until the response has ended, and said what it counted. */
   readonly departed: Turn
   readonly controller: TurnController
   readonly handler: Dispatcher.DispatchHandler
@@ -21,6 +22,8 @@ export class TurnHandler implements Dispatcher.DispatchHandler {
   readonly #departed: Turn
   readonly #controller: TurnController
   readonly #handler: Dispatcher.DispatchHandler
+  #copy: PassingCopy | undefined
+  #settled: Promise<void> | undefined
 
   constructor({ turns, departed, controller, handler }: Departed) {
     this.#turns = turns
@@ -42,22 +45,40 @@ export class TurnHandler implements Dispatcher.DispatchHandler {
 
   onResponseStart(...[, status, headers, message]: Args<'onResponseStart'>): void {
     // Not waited for: the next request in turn finds the key frozen.
-    if (status >= 200) void this.#turns.observe(this.#departed.key, status, (name) => textOf(headers[name]))
+    if (status >= 200) {
+      const header = (name: string) => textOf(headers[name.toLowerCase()])
+      void this.#turns.observe(this.#departed.key, status, header)
+      this.#settled = this.#turns.settle(this.#departed, {
+        status,
+        headers: { get: (name) => header(name) ?? null },
+        read: () => {
+          this.#copy = new PassingCopy()
+          return this.#copy.read(header('content-encoding'))
+        },
+      })
+    }
     this.#handler.onResponseStart?.(this.#controller, status, headers, message)
   }
 
   onResponseData(...[, chunk]: Args<'onResponseData'>): void {
+    this.#copy?.add(chunk)
     this.#handler.onResponseData?.(this.#controller, chunk)
   }
 
   onResponseEnd(...[, trailers]: Args<'onResponseEnd'>): void {
-    void this.#departed.release()
+    this.#end(true)
     this.#handler.onResponseEnd?.(this.#controller, trailers)
   }
 
   onResponseError(...[, error]: Args<'onResponseError'>): void {
-    void this.#departed.release()
+    this.#end(false)
     this.#handler.onResponseError?.(this.#controller, error)
+  }
+
+  #end(isWhole: boolean): void {
+    this.#copy?.end(isWhole)
+    if (this.#settled === undefined) void this.#departed.release()
+    else void this.#settled.then(() => this.#departed.release())
   }
 }
 

@@ -10,7 +10,7 @@ const DECODERS: ReadonlyMap<string, () => Transform> = new Map<string, () => Tra
   ['br', createBrotliDecompress],
 ])
 
-interface KeptBody {
+export interface KeptBody {
   readonly bytes: Buffer
   /** The body was longer. */
   readonly truncated: boolean

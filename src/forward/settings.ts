@@ -18,6 +18,12 @@ const PLACE =
 /** Where an answer says what its call counted: a path into its JSON, such as `usage.total_tokens`, or a header. */
 export type Place = string | { readonly header: string }
 
+/** What calls count, by unit: where their answers say it. */
+export const settleRulesSchema = recordOf(
+  z.string().refine(isUnit, UNIT_NAME),
+  z.custom<Place>(isPlace, PLACE).transform(inLowerCase),
+).refine((rules) => Object.keys(rules).length <= MOST_UNITS, `of at most ${MOST_UNITS} units`)
+
 /** Where jobs may be forwarded, and what is added. `${NAME}` stands for an environment variable. */
 export const forwardSettingsSchema = z.strictObject({
   /**
@@ -60,12 +66,7 @@ export const forwardSettingsSchema = z.strictObject({
    * header, such as `{ tokens: { header: 'x-tokens-used' } }`. An answer that does not say it, or whose JSON is longer than 1 MiB, leaves
    * the estimate. Default: estimates stand.
    */
-  settle: recordOf(
-    z.string().refine(isUnit, UNIT_NAME),
-    z.custom<Place>(isPlace, PLACE).transform(inLowerCase),
-  )
-    .refine((rules) => Object.keys(rules).length <= MOST_UNITS, `of at most ${MOST_UNITS} units`)
-    .default({}),
+  settle: settleRulesSchema.default({}),
 })
 
 export type ForwardSettings = z.input<typeof forwardSettingsSchema>

@@ -43,6 +43,16 @@ export async function settleBy(
   job: Pick<ShapedJob, 'settle'>,
   onUnsettled: OnUnsettled,
 ): Promise<void> {
+  const amounts = amountsIn(rules, answer, onUnsettled)
+  try {
+    await settleKnown(job, amounts)
+  } catch (error) {
+    for (const unit of Object.keys(rules)) onUnsettled(unit, toError(error).message)
+  }
+}
+
+/** Finds the amounts that the answer names. */
+export function amountsIn(rules: SettleRules, answer: ReadAnswer, onUnsettled: OnUnsettled): Costs {
   const body: ReadJson = needsBody(rules) ? readJson(answer) : {}
   const amounts: Record<string, number> = {}
   for (const [unit, place] of Object.entries(rules)) {
@@ -58,17 +68,11 @@ export async function settleBy(
       onUnsettled(unit, `expected a whole number from 0 to ${LARGEST_COST} ${where}`)
     }
   }
-  try {
-    await settleKnown(job, amounts)
-  } catch (error) {
-    for (const unit of Object.keys(rules)) onUnsettled(unit, toError(error).message)
-  }
+  return amounts
 }
 
-function readJson({
-  bytes,
-  truncated,
-}: ReadAnswer): { readonly json?: unknown } | { readonly fault: string } {
+/** Reads the JSON of an answer of at most 1 MiB. */
+export function readJson({ bytes, truncated }: Pick<ReadAnswer, 'bytes' | 'truncated'>): ReadJson {
   if (truncated || bytes.length > READ_FOR_AMOUNTS) {
     return { fault: `expected an answer of at most ${READ_FOR_AMOUNTS} bytes, got a longer one` }
   }
@@ -82,7 +86,7 @@ function amountIn(value: string | string[] | undefined): number | undefined {
 }
 
 /** The rules are for all keys; the limit of this one may count other units, or none. */
-async function settleKnown(job: Pick<ShapedJob, 'settle'>, amounts: Costs): Promise<void> {
+export async function settleKnown(job: Pick<ShapedJob, 'settle'>, amounts: Costs): Promise<void> {
   if (Object.keys(amounts).length === 0) return
   try {
     await job.settle(amounts)

@@ -33,6 +33,12 @@ const each: [known.VelvetRopeError, string, string, string][] = [
     'unknown-unit',
     'no quota of the limit of the key "k" counts "u": known are t',
   ],
+  [
+    new errors.UnsettledError('k', 'u', 'no JSON'),
+    'UnsettledError',
+    'unsettled',
+    'a turn of the key "k" keeps its estimate in u: no JSON',
+  ],
   [new errors.BackendUnavailableError('m'), 'BackendUnavailableError', 'backend-unavailable', 'm'],
   [new errors.UnfitRedisError('m'), 'UnfitRedisError', 'unfit-redis', 'm'],
   [
