@@ -256,6 +256,26 @@ describe('the answers of a fetch', () => {
     await expect.poll(() => errors.map((error) => error.message)).toEqual([expect.stringContaining(message)])
   })
 
+  it('are settled each where a request is sent again, in a place that the one before has left', async () => {
+    const stage = new Stage('9, 10/s, 100 tokens/hour 60 each, 1 at once')
+    const answers = [new Response('later', { status: 429 }), new Response(usage(12))]
+    const settled: unknown[] = []
+    stage.shaper.on('settled', ({ amounts }) => void settled.push(amounts))
+    const fetch = shapedFetch(stage.shaper, {
+      key: 'k',
+      attempts: 2,
+      settle: ({ status }) => ({ tokens: status === 429 ? 0 : 12 }),
+      fetch: async (_: string) => answers.shift()!,
+    })
+    let text = ''
+    void fetch('https://a.example/').then(async (answer) => {
+      text = await answer.text()
+    })
+    await expect.poll(() => stage.pass(100).then(() => text)).toBe(usage(12))
+    await expect.poll(() => settled).toEqual([{ tokens: 0 }, { tokens: 12 }])
+    await stage.conforms()
+  })
+
   it('that say nothing are a warning, where the turns come from what reports no errors', async () => {
     const warned = new Promise((resolve) => {
       vi.spyOn(process, 'emitWarning').mockImplementation(resolve)
