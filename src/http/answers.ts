@@ -6,6 +6,7 @@ import { jsonResponse } from './middleware.ts'
 import { Problem, type ProblemName } from './problem.ts'
 import {
   type PartsRead,
+  policyName,
   policyRefusing,
   quotaOfLine,
   quotaOfMeter,
@@ -69,7 +70,7 @@ export function refusal(
     ...(isEstimate && { isEstimate }),
     ...(quota !== undefined && { quota }),
     ...(local && { local }),
-    ...(violated && { 'violated-policies': [policyRefusing(violated.pattern, quota)] }),
+    ...(violated && { 'violated-policies': [policyName(violated.pattern)] }),
   }
   const headers = {
     ...(mayReturn && {
@@ -103,7 +104,7 @@ function detailOf({ reason, retryAfterMs, waiting, capacity, quota, local }: Rej
 
 /** The problem for a refused fill: 429 with the time to retry after, or 422 where a retry cannot succeed. */
 export function refusedFill(key: string, reading: MeterReading, amount: number): Problem {
-  const { pattern, level, space, capacity, blocked, retryAfterMs, refusedBy } = reading
+  const { level, space, capacity, blocked, retryAfterMs, refusedBy } = reading
   const mayReturn = Number.isFinite(retryAfterMs)
   const details = {
     detail: mayReturn ? overLimitDetail(reading, amount) : neverFitsDetail(reading, amount),
@@ -114,7 +115,7 @@ export function refusedFill(key: string, reading: MeterReading, amount: number):
     capacity,
     blocked,
     ...(refusedBy && { quota: refusedBy.quota }),
-    'violated-policies': [policyRefusing(pattern, refusedBy?.quota)],
+    'violated-policies': [policyRefusing(reading)],
   }
   const headers = {
     ...(mayReturn && { 'Retry-After': String(retryAfterSeconds(retryAfterMs)) }),

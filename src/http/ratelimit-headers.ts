@@ -185,9 +185,9 @@ export function quotaOfMeter(reading: MeterReading): Quota {
   }
 }
 
-/** The policy that refused a job or a fill: that of a quota by its own name, beside the pattern. */
-export function policyRefusing(pattern: string, quota: string | undefined): string {
-  return quota === undefined ? policyName(pattern) : partName(pattern, quota)
+/** The policy that refused a fill. */
+export function policyRefusing({ pattern, refusedBy }: MeterReading): string {
+  return refusedBy === undefined ? policyName(pattern) : partName(pattern, refusedBy.quota)
 }
 
 /** The value of `Retry-After`: whole seconds, at least one. */

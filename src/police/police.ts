@@ -130,8 +130,8 @@ function report(
 function rulingOf(reading: MeterReading, { headers: hasFields }: { readonly headers: boolean }): Ruling {
   const fields = hasFields ? rateLimitHeaders(quotaOfMeter(reading)) : {}
   if (reading.accepted) return { passes: true, headers: fields }
-  const { pattern, retryAfterMs, refusedBy } = reading
-  const policies = hasFields && { 'violated-policies': [policyRefusing(pattern, refusedBy?.quota)] }
+  const { retryAfterMs } = reading
+  const policies = hasFields && { 'violated-policies': [policyRefusing(reading)] }
   if (!Number.isFinite(retryAfterMs)) {
     return refusal(
       'over-limit',
