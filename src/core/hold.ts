@@ -31,5 +31,7 @@ export interface Hold {
   readonly reason: HoldReason
   /** Milliseconds since the epoch; absent if unknown. */
   readonly until?: number
+  /** The quota, as text such as `90000 tokens/minute`; only of `quota`. */
+  readonly quota?: string
   readonly detail: string
 }

@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import type { Hold } from '../core/hold.ts'
 import type { Accepted, Rejected } from '../core/job.ts'
 import type { RuleView } from '../core/rule-view.ts'
 import type { MeterReading } from '../meter/meter-reading.ts'
@@ -6,8 +7,8 @@ import { jsonResponse } from './middleware.ts'
 import { Problem, type ProblemName } from './problem.ts'
 import {
   type PartsRead,
-  policyName,
   policyRefusing,
+  policyRefusingJob,
   quotaOfLine,
   quotaOfMeter,
   rateLimitHeaders,
@@ -50,17 +51,25 @@ export function acceptedResponse(
   })
 }
 
+/** What is read of the line of a refused job beside the verdict. */
+export interface RefusalRead {
+  readonly parts?: PartsRead | undefined
+  /** What would let the job go last; of one that misses its deadline. */
+  readonly heldBy?: Hold | undefined
+}
+
 /** The problem for a refused job: 429 with the time to retry after, or 422 where a retry cannot succeed. */
 export function refusal(
   rejected: Rejected,
   rule: RuleView | undefined,
   cost: number,
-  read?: PartsRead,
+  { parts, heldBy }: RefusalRead = {},
 ): Problem {
   const { reason, key, retryAfterMs, waiting, capacity, isEstimate, quota, local } = rejected
   const mayReturn = Number.isFinite(retryAfterMs)
   // A local limit is not the policy that applies to the key in every process.
   const violated = local ? undefined : rule
+  const policy = violated && policyRefusingJob(violated, rejected, heldBy)
   const details = {
     detail: detailOf(rejected, cost),
     key,
@@ -70,12 +79,12 @@ export function refusal(
     ...(isEstimate && { isEstimate }),
     ...(quota !== undefined && { quota }),
     ...(local && { local }),
-    ...(violated && { 'violated-policies': [policyName(violated.pattern)] }),
+    ...(policy !== undefined && { 'violated-policies': [policy] }),
   }
   const headers = {
     ...(mayReturn && {
       'Retry-After': String(retryAfterSeconds(retryAfterMs)),
-      ...(violated && rateLimitHeaders(quotaOfLine(violated, rejected, cost, read))),
+      ...(violated && rateLimitHeaders(quotaOfLine(violated, rejected, cost, parts))),
     }),
   }
   return new Problem(REFUSALS[reason], details, headers)

@@ -1,4 +1,5 @@
 import { isVelvetRopeError } from '../core/errors.ts'
+import type { Hold } from '../core/hold.ts'
 import type { Admission } from '../core/job.ts'
 import { hasParts, parseStoredLimit } from '../core/limit.ts'
 import type { RuleView } from '../core/rule-view.ts'
@@ -22,23 +23,36 @@ export async function enqueueOne(api: RouteContext, call: Call): Promise<Respons
   const admission = await submit(api, key, job, id, context.req.header('traceparent'))
   const { cost = 1 } = job
   const rule = ruleOf(api, key)
-  const read = await readParts(api, key, rule)
-  if (!admission.accepted) throw refusal(admission, rule, cost, read)
-  return acceptedResponse(context, admission, rule, cost, read)
+  if (rule === undefined || !hasParts(parseStoredLimit(rule.limit))) {
+    if (!admission.accepted) throw refusal(admission, rule, cost)
+    return acceptedResponse(context, admission, rule, cost, undefined)
+  }
+  const parts = await readParts(api, key)
+  if (admission.accepted) return acceptedResponse(context, admission, rule, cost, parts)
+  const heldBy = admission.reason === 'deadline' ? await readHold(api, key, job) : undefined
+  throw refusal(admission, rule, cost, { parts, heldBy })
 }
 
 /** What the further parts of a limit count. A limit without them asks for nothing; one that has them asks the store once more. */
-async function readParts(
-  { shaper }: RouteContext,
-  key: string,
-  rule: RuleView | undefined,
-): Promise<PartsRead | undefined> {
-  if (rule === undefined || !hasParts(parseStoredLimit(rule.limit))) return undefined
+function readParts({ shaper }: RouteContext, key: string): Promise<PartsRead | undefined> {
+  return ifReached(async () => (await shaper.inspect(key)) ?? {})
+}
+
+/** What would let the job go last. The verdict about its deadline does not say; undefined where that has changed since. */
+function readHold({ shaper }: RouteContext, key: string, { cost, costs }: NewJob): Promise<Hold | undefined> {
+  return ifReached(async () => {
+    const forecast = await shaper.forecast(key, { cost, costs })
+    return forecast.accepted ? forecast.heldBy : undefined
+  })
+}
+
+/** The verdict stands, whether the store and the rule are found again or not. */
+async function ifReached<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
   try {
-    return (await shaper.inspect(key)) ?? {}
+    return await read()
   } catch (error) {
-    // The verdict stands, whether the store is reached again or not.
-    if (isVelvetRopeError(error, 'backend-unavailable')) return undefined
+    if (isVelvetRopeError(error, 'backend-unavailable') || isVelvetRopeError(error, 'no-limit'))
+      return undefined
     throw error
   }
 }

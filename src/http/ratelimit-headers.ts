@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { BucketView } from '../core/bucket-view.ts'
 import { MILLISECOND } from '../core/duration.ts'
+import type { Hold } from '../core/hold.ts'
 import type { Accepted, Rejected } from '../core/job.ts'
 import { type Limit, parseStoredLimit } from '../core/limit.ts'
 import { lengthOf } from '../core/quota.ts'
@@ -188,6 +189,24 @@ export function quotaOfMeter(reading: MeterReading): Quota {
 /** The policy that refused a fill. */
 export function policyRefusing({ pattern, refusedBy }: MeterReading): string {
   return refusedBy === undefined ? policyName(pattern) : partName(pattern, refusedBy.quota)
+}
+
+/**
+ * The policy that refused a job; undefined where that is not known. A deadline is missed because of a line, whose order its pace and its
+ * quotas make.
+ *
+ * @param heldBy what would let the job go last, of those that miss a deadline
+ */
+export function policyRefusingJob(
+  { pattern, limit }: RuleView,
+  { reason, quota }: Rejected,
+  heldBy: Hold | undefined,
+): string | undefined {
+  if (quota !== undefined) return partName(pattern, quota)
+  if (reason !== 'deadline' || parseLimit(limit).quotas.length === 0) return policyName(pattern)
+  // Behind places that are taken, the quota is not told.
+  if (heldBy === undefined || heldBy.reason === 'place') return undefined
+  return heldBy.quota === undefined ? policyName(pattern) : partName(pattern, heldBy.quota)
 }
 
 /** The value of `Retry-After`: whole seconds, at least one. */

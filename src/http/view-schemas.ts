@@ -40,6 +40,10 @@ export const jobSchema = z
 export const holdSchema = z.strictObject({
   reason: z.enum(HOLD_REASONS),
   until: time.optional(),
+  quota: z
+    .string()
+    .optional()
+    .openapi({ description: 'The quota that holds it.', example: '90000 tokens/minute' }),
   detail: z.string(),
 })
 

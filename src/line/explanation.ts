@@ -1,6 +1,8 @@
 import { MILLISECOND } from '../core/duration.ts'
 import type { JobExplanation } from '../core/explanation-view.ts'
 import type { Hold, HoldReason } from '../core/hold.ts'
+import { parseLimit } from '../core/limit.ts'
+import { nameOfQuota } from '../core/quota-input.ts'
 import type { RuleView } from '../core/rule-view.ts'
 import {
   FROZEN,
@@ -43,9 +45,10 @@ function holdsOf(facts: JobFacts, wait: WaitFacts, isGoverned: boolean): Hold[] 
   const { now } = facts
   const { ahead, departsAt, next, frozenUntil, paused, readyAt, handed, stall, parts } = wait
   const holds: Hold[] = []
-  const hold = (reason: HoldReason, detail: string, until = Number.POSITIVE_INFINITY) => {
-    const isKnown = Number.isFinite(until)
-    if (until > now) holds.push({ reason, ...(isKnown && { until: until / MILLISECOND }), detail })
+  const hold = (reason: HoldReason, detail: string, until = Number.POSITIVE_INFINITY, quota?: string) => {
+    if (until <= now) return
+    const end = Number.isFinite(until) && { until: until / MILLISECOND }
+    holds.push({ reason, ...end, ...(quota !== undefined && { quota }), detail })
   }
   // A job that has its slot departs, whatever happens to the bucket meanwhile.
   if (handed?.slot === undefined) {
@@ -54,7 +57,11 @@ function holdsOf(facts: JobFacts, wait: WaitFacts, isGoverned: boolean): Hold[] 
     hold('frozen', FROZEN, frozenUntil)
     if (readyAt !== undefined) hold('backoff', `it backs off after attempt ${facts.attempt}`, readyAt)
     if (parts?.isFull) hold('place', placesText(wait.limit))
-    if (parts?.quota !== undefined) hold('quota', quotaText(wait.limit, parts.quota, now), parts.quota.until)
+    if (parts?.quota !== undefined) {
+      const { index, until } = parts.quota
+      const name = nameOfQuota(parseLimit(wait.limit).quotas[index]!)
+      hold('quota', quotaText(wait.limit, parts.quota, now), until, name)
+    }
     const isOpen = paused || stall !== undefined || parts?.isFull === true
     if (ahead.jobs > 0) hold('line', lineText(ahead), isOpen ? undefined : departsAt)
     else hold('slot', SPACED, next)

@@ -63,7 +63,8 @@ export function lastHoldOf(waits: Waits, limit: Limit, now: number): Hold | unde
   if (departsAt <= now) return undefined
   if (quota !== undefined) {
     const detail = quotaText(formatLimit(limit), quota, now)
-    return { reason: 'quota', until: quota.until / MILLISECOND, detail }
+    const name = nameOfQuota(limit.quotas[quota.index]!)
+    return { reason: 'quota', until: quota.until / MILLISECOND, quota: name, detail }
   }
   const until = departsAt / MILLISECOND
   const isFrozen = frozenUntil > now && (ahead > 0 || frozenUntil >= departsAt)

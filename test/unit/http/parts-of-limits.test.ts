@@ -45,6 +45,54 @@ test('a job that exceeds a quota alone is refused with that quota, and with no t
   expect(answer.body).not.toHaveProperty('retryAfterMs')
 })
 
+test('a refusal names the policy that refuses the job, by its name in RateLimit-Policy', async () => {
+  const api = new Api({
+    'o"ai': '3, 10/s, 1/minute, 1000 tokens/minute 400 each',
+    pace: '9, 1/s, 99/minute',
+    place: '9, 10/s, 1/minute, 1 at once',
+  })
+  const violated = async (key: string, job: object) => {
+    const { body, headers } = await api.enqueue(key, { data: 1, ...job })
+    const policies = parseList(headers.get('ratelimit-policy') ?? '').map(([name]) => name)
+    for (const name of (policies.length > 0 && (body['violated-policies'] as string[])) || []) {
+      expect(policies).toContain(name)
+    }
+    return [body['type'], body['violated-policies']]
+  }
+  const deadline = 'urn:velvet-rope:problem:deadline'
+  expect(await violated('o"ai', { costs: { tokens: 1_001 } })).toEqual([
+    'urn:velvet-rope:problem:too-costly',
+    ['o"ai 1000 tokens/minute'],
+  ])
+  await api.enqueue('o"ai')
+  expect(await violated('o"ai', { deadlineMs: 1_000 })).toEqual([deadline, ['o"ai 1/minute']])
+  await api.enqueue('o"ai')
+  await api.enqueue('o"ai')
+  expect(await violated('o"ai', {})).toEqual(['urn:velvet-rope:problem:queue-full', ['o"ai']])
+  // The line is full, too: which quota holds a job behind it is not told.
+  expect(await violated('o"ai', { deadlineMs: 61_500 })).toEqual([deadline, undefined])
+  for (let job = 0; job < 3; job++) await api.enqueue('pace')
+  expect(await violated('pace', { deadlineMs: 1_000 })).toEqual([deadline, ['pace']])
+  api.shaper.work(() => new Promise(() => undefined))
+  await api.enqueue('place')
+  await api.pass(1_000)
+  expect(await violated('place', { deadlineMs: 1_000 })).toEqual([deadline, undefined])
+})
+
+test('in a batch, which reads no line again, a missed deadline names no policy where a quota may be the cause', async () => {
+  const api = new Api({ k: '9, 10/s, 1/minute', pace: '9, 1/s' })
+  const jobs = [
+    { key: 'k' },
+    { key: 'k', deadlineMs: 1_000 },
+    { key: 'pace' },
+    { key: 'pace', deadlineMs: 1 },
+  ]
+  const { body } = await api.post('/v1/jobs', { jobs: jobs.map((job) => ({ data: 1, ...job })) })
+  const refused = verdictsSchema.parse(body).verdicts.filter(({ status }) => status === 429)
+  expect(refused).toMatchObject([{ key: 'k' }, { key: 'pace', 'violated-policies': ['pace'] }])
+  expect(refused[0]).not.toHaveProperty('violated-policies')
+})
+
 test('a time that free places decide about is an estimate', async () => {
   const api = new Api({ '*': '2, 10/s, 1 at once' })
   const accepted = await api.enqueue('k')
