@@ -42,7 +42,7 @@ interface Part {
   readonly unit?: string | undefined
   /** What is left now; absent where it is not known. */
   readonly left?: number
-  /** The time until another job has room, where it has none now and that is known. */
+  /** The time until a meter has room for another fill, where it has none now. */
   readonly waitMs?: number
 }
 
@@ -56,8 +56,8 @@ const AT_ONCE = 'concurrent-requests'
  * `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10): the governing pattern; `q` how many
  * units it holds, `w` the seconds in which all of them leak; `r` the units that are free, `t` the seconds until the next
  * one is. After a refusal `t` is the time after which the same request fits. Each quota of a limit, and what may run at once, is a
- * further policy, with its unit as `qu`: `r` is what has not started in its window, and after an acceptance `t` stands where
- * another job has no room.
+ * further policy, with its unit as `qu`: `r` is what has not started in its window. Of a line it has no `t`: the jobs that wait take the
+ * room first, so that a time at which a quota has some would be too early for another job.
  */
 export function rateLimitHeaders({ pattern, capacity, intervalMs, free, waitMs, parts = [] }: Quota) {
   const name = fieldString(policyName(pattern))
@@ -94,21 +94,15 @@ function unitField(unit: string | undefined): string {
   return unit === undefined ? '' : `;qu=${fieldString(unit)}`
 }
 
-/** @param now by the clock of the line, in milliseconds; undefined where it is not known */
-function partsOf(
-  { quotas, concurrency }: Limit,
-  read: PartsRead | undefined,
-  now: number | undefined,
-): Part[] {
+function partsOf({ quotas, concurrency }: Limit, read: PartsRead | undefined): Part[] {
   const parts = quotas.map((quota): Part => {
     const { amount, unit, window } = quota
     const name = nameOfQuota(quota)
     const part = { name, amount, unit, windowMs: lengthOf(window) / MILLISECOND }
     if (read === undefined) return part
     // By name: the limit may have changed in between. A bucket that is forgotten counts nothing.
-    const { used, roomAt } = read.quotas?.find((known) => known.quota === name) ?? { used: 0 }
-    const wait = roomAt !== undefined && now !== undefined && { waitMs: Math.max(0, roomAt - now) }
-    return { ...part, left: Math.max(0, amount - used), ...wait }
+    const { used } = read.quotas?.find((known) => known.quota === name) ?? { used: 0 }
+    return { ...part, left: Math.max(0, amount - used) }
   })
   if (concurrency === Number.POSITIVE_INFINITY) return parts
   const left = read && { left: Math.max(0, concurrency - (read.places?.taken ?? 0)) }
@@ -124,33 +118,23 @@ export function quotaOfLine(
 ): Quota {
   const governing = parseStoredLimit(limit)
   const { capacity, interval } = governing
-  const now = timeOf(admission)
   return {
     pattern,
     capacity,
     intervalMs: interval / MILLISECOND,
     free: Math.max(0, admission.capacity - admission.waiting),
-    waitMs: admission.accepted ? nextWaitMs(admission, cost, governing, read, now) : admission.retryAfterMs,
-    parts: partsOf(governing, read, now),
+    waitMs: admission.accepted ? nextWaitMs(admission, cost, governing, read) : admission.retryAfterMs,
+    parts: partsOf(governing, read),
   }
 }
 
 /** The time until the first job in line departs. Quotas and places may hold jobs behind it for longer than their pace does. */
-function nextWaitMs(
-  accepted: Accepted,
-  cost: number,
-  limit: Limit,
-  read: PartsRead | undefined,
-  now: number | undefined,
-): number {
+function nextWaitMs(accepted: Accepted, cost: number, limit: Limit, read: PartsRead | undefined): number {
   const next = read?.nextDepartureAt
-  return next === undefined || now === undefined ? headWaitMs(accepted, cost, limit) : Math.max(0, next - now)
-}
-
-/** When a verdict was given. A refusal has durations only, and one that is repeated those of its time. */
-function timeOf(admission: Accepted | Rejected): number | undefined {
-  if (!admission.accepted || admission.replayed) return undefined
-  return admission.departsAt - admission.waitMs
+  // A verdict that is repeated has the times of the first.
+  if (next === undefined || accepted.replayed) return headWaitMs(accepted, cost, limit)
+  const now = accepted.departsAt - accepted.waitMs
+  return Math.max(0, next - now)
 }
 
 /** The quota of a meter, whose free space is a fraction; only whole units count. */

@@ -208,7 +208,7 @@ class Fields {
       deepStrictEqual(reply.headers.get('retry-after'), `${Math.max(1, Math.ceil(ms / 1_000))}`)
       deepStrictEqual(reply.body['violated-policies'], [names[0]])
     }
-    const left = leftOf(spec, before.starts, now, isAccepted)
+    const left = leftOf(spec, before.starts, now, false)
     const { concurrency } = spec
     const places =
       concurrency === undefined ? [] : [{ r: concurrency - before.taken, qu: 'concurrent-requests' }]
