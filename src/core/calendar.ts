@@ -95,15 +95,22 @@ function periodOf(window: CalendarWindow, at: number): Interval {
 
 /**
  * Returns the period in which `at` lies. It is as long as the clock of the zone makes it. Where the clock is set back, an hour that
- * it shows twice is one period: the other side may count both by the same name.
+ * it shows twice is one period: the other side may count both by the same name. A day begins when the clock first shows it: where that
+ * is set back over midnight, what it shows of the day before once more belongs to the day that has begun.
  */
 export function periodAround({ period, zone }: CalendarWindow, at: number): Interval {
   const moment = Temporal.Instant.fromEpochMilliseconds(Math.floor(at / MILLISECOND)).toZonedDateTimeISO(zone)
   if (period === 'hour') return { from: startOfHour(moment), until: endOfHour(moment) }
   const date = moment.toPlainDate()
+  const length = { days: period === 'day' ? 1 : 7 }
   const first = period === 'day' ? date : date.subtract({ days: date.dayOfWeek - 1 })
-  const next = first.add(period === 'day' ? { days: 1 } : { days: 7 })
-  return { from: microseconds(first.toZonedDateTime(zone)), until: microseconds(next.toZonedDateTime(zone)) }
+  const next = first.add(length)
+  const [from, until] = [first, next].map((day) => microseconds(day.toZonedDateTime(zone))) as [
+    number,
+    number,
+  ]
+  if (at < until) return { from, until }
+  return { from: until, until: microseconds(next.add(length).toZonedDateTime(zone)) }
 }
 
 /** The first moment from which on the clock shows that hour without a break. */

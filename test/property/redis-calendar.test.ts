@@ -50,20 +50,21 @@ const YEAR = 31_557_600
 async function endsIn(
   window: CalendarWindow,
   times: readonly number[],
+  now = NOW,
 ): Promise<{ said: string; ends: number[][] }> {
   const tag = `{${uniquePrefix()}}`
-  const [zone = '', table = ''] = zoneTable(window.zone, NOW * SECOND)
+  const [zone = '', table = ''] = zoneTable(window.zone, now * SECOND)
   await lookAt().hset(`${tag}:zones`, zone, table)
-  const values = [NOW * SECOND, zone, window.period, ...times.map((time) => time * SECOND)]
+  const values = [now * SECOND, zone, window.period, ...times.map((time) => time * SECOND)]
   const [said = '', ...ends] = (await lookAt().eval(SCRIPT, 1, tag, ...values)) as string[]
   await lookAt().del(`${tag}:zones`)
   return { said, ends: ends.map((one) => one.split(' ').map(Number)) }
 }
 
-async function expectAlike(window: CalendarWindow, times: readonly number[]): Promise<void> {
+async function expectAlike(window: CalendarWindow, times: readonly number[], now = NOW): Promise<void> {
   const quota = { window }
   const expected = times.map((time) => entriesAt(quota, time * SECOND)).map((ends) => [ends[0], ends.at(-1)])
-  expect(await endsIn(window, times), `${window.period} in ${window.zone}`).toEqual({
+  expect(await endsIn(window, times, now), `${window.period} in ${window.zone}`).toEqual({
     said: 'known',
     ends: expected,
   })
@@ -81,6 +82,21 @@ test('around each change of the clocks, scripts have the periods of the core', a
     for (const period of PERIODS) {
       const times = moments.slice(0, 8).flatMap((at) => AROUND.map((seconds) => at + seconds))
       await expectAlike({ zone, period }, times)
+    }
+  }
+})
+
+test('where a clock is set back over midnight, scripts have the periods of the core', async () => {
+  const backs = [
+    ['America/St_Johns', Date.UTC(2010, 10, 7, 2, 31)],
+    ['America/Goose_Bay', Date.UTC(2010, 10, 7, 3, 1)],
+    ['Antarctica/Casey', Date.UTC(2010, 2, 4, 15)],
+  ] as const
+  for (const [zone, at] of backs) {
+    const back = at / 1_000
+    for (const period of PERIODS) {
+      const times = [...AROUND, -61, -60, -59, 840, 3_539, 3_541, 10_799].map((seconds) => back + seconds)
+      await expectAlike({ zone, period }, times, back)
     }
   }
 })

@@ -32,6 +32,13 @@ function startAll(quota: Quota, units: readonly number[], from = 0, use = create
   })
 }
 
+test('where the clock is set back over midnight, a quota of a day holds, and has room at no time before it is asked', () => {
+  const quota = quotaOf('2 per day in America/St_Johns')
+  const from = at('2010-11-07T02:45Z')
+  const next = at('2010-11-08T03:30Z') + BOUNDARY
+  expect(startAll(quota, [1, 1, 1, 1], from)).toEqual([from, from, next, next])
+})
+
 describe('a rolling quota', () => {
   const quota = quotaOf('3/minute')
 

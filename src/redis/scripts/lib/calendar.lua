@@ -63,6 +63,8 @@ do
 
   local function end_of_days(zone, index, at, is_week)
     local day = math.floor((at + zone.offset[index]) / DAY)
+    -- Where the clock is set back over midnight, the day that has begun goes on.
+    if index > 1 then day = math.max(day, math.floor((zone.since[index] - 1 + zone.offset[index - 1]) / DAY)) end
     -- The first day of all was a Thursday.
     local shown = (is_week and day - (day + 3) % 7 + 7 or day + 1) * DAY
     while zone.since[index + 1] and shown >= zone.since[index + 1] + zone.offset[index] do index = index + 1 end
