@@ -29,8 +29,10 @@ export type QuotaInput =
 type QuotaParts = Exclude<QuotaInput, string>
 
 export const LARGEST_AMOUNT = 1e12
-/** As much as one job may count of a unit. */
+/** As much as one job may count of a unit: the sum of a long line of them must stay a number that is exact. */
 export const LARGEST_COST = 1e9
+/** What to do about more. */
+export const LARGER_UNIT = 'count in a larger unit, such as kilobytes for bytes'
 const LONGEST_WINDOW = 31 * DAY
 const FIELDS = ['amount', 'per', 'unit', 'each', 'in']
 const TEXT = /^(\d[\d_]*)\s*([a-z][\w-]*)?\s*(?:\/|\bper\b)\s*(.+)$/i
@@ -207,8 +209,12 @@ function makeQuota({ amount, per, unit, each, in: zone }: QuotaParts): Quota {
     each !== undefined &&
     !(Number.isInteger(each) && each >= 1 && each <= Math.min(amount, LARGEST_COST))
   ) {
+    const [most, hint] =
+      amount > LARGEST_COST
+        ? [`${LARGEST_COST}, the most that a job may count`, each > LARGEST_COST ? `; ${LARGER_UNIT}` : '']
+        : [`the amount of the quota (${amount})`, '']
     throw new InvalidLimitError(
-      `expected \`each\` to be a whole number from 1 to the amount of the quota (${amount}), got: ${describe(each)}`,
+      `expected \`each\` to be a whole number from 1 to ${most}, got: ${describe(each)}${hint}`,
     )
   }
   return Object.freeze({ amount, unit, each, window })

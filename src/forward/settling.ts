@@ -1,5 +1,5 @@
 import { isVelvetRopeError } from '../core/errors.ts'
-import { LARGEST_COST } from '../core/quota-input.ts'
+import { LARGER_UNIT, LARGEST_COST } from '../core/quota-input.ts'
 import { toError } from '../core/thrown.ts'
 import type { Costs } from '../core/usage.ts'
 import type { ShapedJob } from '../line/shaped-job.ts'
@@ -65,7 +65,9 @@ export function amountsIn(rules: SettleRules, answer: ReadAnswer, onUnsettled: O
     if (isAmount(amount)) amounts[unit] = amount
     else {
       const where = isPath ? `at ${place}` : `in the header ${place.header}`
-      onUnsettled(unit, `expected a whole number from 0 to ${LARGEST_COST} ${where}`)
+      const isLarge = Number.isInteger(amount) && Number(amount) > LARGEST_COST
+      const got = isLarge ? `, got: ${amount}; ${LARGER_UNIT}` : ''
+      onUnsettled(unit, `expected a whole number from 0 to ${LARGEST_COST} ${where}${got}`)
     }
   }
   return amounts

@@ -66,6 +66,12 @@ test.each([
     'a time zone without spaces, such as America/Los_Angeles or UTC, got: "Los Angeles"',
   ],
   ['10 per day in PST', /got: "PST"$/],
+  ['10 bytes/day 11 each', /from 1 to the amount of the quota \(10\), got: 11$/],
+  [
+    '1000000000000 bytes/day 2000000000 each',
+    'from 1 to 1000000000, the most that a job may count, got: 2000000000; count in a larger unit, such as kilobytes for bytes',
+  ],
+  ['1000000000000 bytes/day 0 each', /from 1 to 1000000000, the most that a job may count, got: 0$/],
 ])('a part that is no part of a limit, %j, is explained', (part, hint) => {
   expect(messageOf(`100, 10/s, ${part}`)).toMatch(hint)
 })

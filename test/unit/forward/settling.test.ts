@@ -65,7 +65,11 @@ test.each([
   ['a fraction', answer(1.5), 'expected a whole number'],
   ['less than nothing', answer(-1), 'expected a whole number'],
   ['text', answer('812'), 'expected a whole number'],
-  ['too much', answer(1e10), 'expected a whole number'],
+  [
+    'too much',
+    answer(2e9),
+    'from 0 to 1000000000 at usage.total_tokens, got: 2000000000; count in a larger unit, such as kilobytes for bytes',
+  ],
   ['no JSON', 'ok', 'expected an answer in JSON'],
   ['too long', answer(7).padEnd(1_048_577), 'expected an answer of at most 1048576 bytes'],
 ])('an answer with %s leaves the estimate, which is reported once', async (_, body, reason) => {
