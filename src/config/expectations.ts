@@ -9,6 +9,11 @@ const HASH_HINT = `printf %s "$TOKEN" | sha256sum`
 
 /** Says what was expected at a path, what came, and what may have been meant. */
 export function explainValue(issue: z.core.$ZodIssue, path: SettingPath, value: unknown): string {
+  if (issue.code === 'invalid_key') {
+    const [name] = path.slice(-1)
+    const expected = issue.issues[0]!.message.replace(/^expected /, '')
+    return `expected each name in ${formatPath(path.slice(0, -1))} to be ${expected}, got: ${quote(String(name))}`
+  }
   const what = path.length === 0 ? 'the settings' : formatPath(path)
   const hint = hintFor(issue, path, value)
   const came = describeAt(path, value)

@@ -20,6 +20,7 @@ const CUT_OFF = /^(?:\d{1,3}|\d{3}\s+each)$/i
 const SEPARATED = /^\d{1,3}(?:[ .']\d{3})+(?!\d)/
 const SHORTENED = /^(\d+(?:\.\d+)?)([km])\b/i
 const TOGETHER = /^(\d[\d_]*)\s+(?:concurrent|(?:in\s+)?parallel|simultaneous|together|at\s+a\s+time)\b/i
+const FRACTION = /^\d*\.\d+(?:\s+[a-z][\w-]*)?\s*(?:\/|\bper\b)/i
 const NO_WINDOW = /^\d[\d_]*\s+[a-z][\w-]*(?:\s+\d[\d_]*\s+each)?$/i
 
 /** Reads a limit that was written as text into its parts. @throws InvalidLimitError */
@@ -109,6 +110,9 @@ function hintFor(part: string, word: string): string {
   if (separated !== undefined) return `: write ${separated.replace(/\D/g, '')} for ${separated}`
   const [, places] = TOGETHER.exec(part) ?? []
   if (places !== undefined) return `: did you mean ${places} at once?`
+  if (FRACTION.test(part)) {
+    return ': the amount of a quota is a whole number; for less than one in a window, make the window longer'
+  }
   if (NO_WINDOW.test(part)) return ': a quota has a window, such as /minute'
   const near = WORDS.includes(word) ? undefined : nearest(word, WORDS)
   return near === undefined ? '' : `: did you mean ${near}?`

@@ -158,6 +158,12 @@ function parseQuotaText(text: string): Quota {
       `expected the zone before what a job counts, as in 'per ${before} in ${zone} ${used}', got: ${quote(text)}`,
     )
   }
+  const [odd] = /\S+\s+each$/i.exec(per) ?? []
+  if (odd !== undefined) {
+    throw new InvalidLimitError(
+      `expected what a job counts to be a whole number, such as '1200 each', got: ${quote(odd)} in ${quote(text)}`,
+    )
+  }
   const [, words] = /\sin\s+(.+)$/i.exec(per) ?? []
   if (words !== undefined) {
     throw new InvalidLimitError(
@@ -166,8 +172,9 @@ function parseQuotaText(text: string): Quota {
   }
   const [, period = '', place] = PLACE.exec(per) ?? []
   if (place !== undefined) {
+    const zoneMeant = /^in$/i.test(place) ? 'America/Los_Angeles' : place
     throw new InvalidLimitError(
-      `expected the zone of a quota behind 'in', such as '${amount} per ${period} in ${place}', got: ${quote(text)}`,
+      `expected the zone of a quota behind 'in', such as '${amount} per ${period} in ${zoneMeant}', got: ${quote(text)}`,
     )
   }
   return makeQuota({

@@ -187,7 +187,7 @@ export function policyRefusingJob(
   heldBy: Hold | undefined,
 ): string | undefined {
   if (quota !== undefined) return partName(pattern, quota)
-  if (reason !== 'deadline' || parseLimit(limit).quotas.length === 0) return policyName(pattern)
+  if (reason !== 'deadline' || parseStoredLimit(limit).quotas.length === 0) return policyName(pattern)
   // Behind places that are taken, the quota is not told.
   if (heldBy === undefined || heldBy.reason === 'place') return undefined
   return heldBy.quota === undefined ? policyName(pattern) : partName(pattern, heldBy.quota)

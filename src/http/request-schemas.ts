@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi'
+import { quote } from '../core/describe.ts'
 import { checkKey, LONGEST_KEY } from '../core/key.ts'
 import { LARGEST_CAPACITY } from '../core/limit.ts'
 import { MOST_AT_ONCE, MOST_QUOTAS } from '../core/limit-parts.ts'
@@ -144,7 +145,9 @@ const costsText = z
     try {
       return parseCostsText(text)
     } catch (error) {
-      context.addIssue({ code: 'custom', message: toError(error).message })
+      // What came is said of every field.
+      const message = toError(error).message.replace(`, got: ${quote(text)}`, '')
+      context.addIssue({ code: 'custom', message })
       return z.NEVER
     }
   })

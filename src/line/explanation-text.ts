@@ -81,7 +81,7 @@ function prognosisOf(facts: JobFacts, wait: WaitFacts, hasTimes: boolean): strin
     return `does not depart until it is resumed${behind}${obstacle === undefined ? '' : `; and ${obstacle}`}`
   }
   const rate = formatRate(parseStoredLimit(limit).rate)
-  const comes = hasTimes ? `in ${spokenDuration(departsAt - now)} ${marginOf(parts)}` : ''
+  const comes = hasTimes ? `${timeIn(departsAt - now, parts)} ` : ''
   const when = departsAt > now ? `${comes}at ${rate}` : 'now'
   const quota = parts?.quota && `; ${quotaText(limit, parts.quota, hasTimes ? now : undefined)}`
   if (obstacle !== undefined) return `could depart ${when}${behind}, but ${obstacle}${quota ?? ''}`
@@ -89,10 +89,11 @@ function prognosisOf(facts: JobFacts, wait: WaitFacts, hasTimes: boolean): strin
   return `departs ${when}${isBackoff ? `, when it has backed off after attempt ${attempt}` : ''}${behind}${quota ?? ''}`
 }
 
-/** In which direction the time may be wrong. */
-function marginOf(parts: PartsFacts | undefined): string {
-  const margins = [parts?.mayBeEarlier && 'earlier', parts?.mayBeLater && 'later'].filter(Boolean)
-  return margins.map((margin) => `or ${margin} `).join('')
+/** A time, and in which direction it may be wrong. */
+function timeIn(wait: number, { mayBeEarlier, mayBeLater }: Partial<PartsFacts> = {}): string {
+  const time = spokenDuration(wait)
+  if (mayBeEarlier && mayBeLater) return `in about ${time}`
+  return `in ${time}${mayBeEarlier ? ' or earlier' : mayBeLater ? ' or later' : ''}`
 }
 
 /** Without `now` the time is left out. */

@@ -36,6 +36,12 @@ describe.each(DRIVERS)('%s: what may be settled for less', (_, open) => {
     expect(await driver.runUntil(at(1))).toEqual([['next', 1]])
   })
 
+  test('and which waits for a place, too, may depart earlier or later', async () => {
+    const driver = await filled(open, '9, 10/s, 1000 tokens per 10 seconds 300 each, 5 at once, tolerance 0')
+    await driver.admit(request('next'), at(0.1))
+    expect((await explained(driver, 'next', 0.1)).summary).toContain('departs in about 10 s at 10/s')
+  })
+
   test('refuses no deadline that would be met then, and every one that is certainly missed', async () => {
     const driver = await filled(open, '9, 1/s, 1000 tokens per 10 seconds 300 each, tolerance 0')
     const by = async (seconds: number) => {

@@ -38,4 +38,12 @@ it('a file says where answers name what a call counted', async () => {
       /expected forward\.settle\.tokens.* or a header, such as \{ header: x-tokens-used \}/,
     ),
   ])
+  const named = (name: string) =>
+    `forward: { allow: ['https://api.openai.com'], settle: { ${name}: usage.total_tokens } }\n`
+  for (const name of ['constructor', 'a b']) {
+    const expected = 'expected each name in forward.settle to be a name of 1 to 32 letters'
+    expect(await refusal(load(named(name)))).toEqual([
+      expect.stringMatching(new RegExp(`${expected}.*, got: "${name}"$`)),
+    ])
+  }
 })

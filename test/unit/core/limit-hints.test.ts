@@ -66,6 +66,12 @@ test.each([
     'a time zone without spaces, such as America/Los_Angeles or UTC, got: "Los Angeles"',
   ],
   ['10 per day in PST', /got: "PST"$/],
+  [
+    '0.5/day',
+    'the amount of a quota is a whole number; for less than one in a window, make the window longer',
+  ],
+  ['10/day in', "behind 'in', such as '10 per day in America/Los_Angeles', got: \"10/day in\""],
+  ['9 tokens/minute 1.5 each', 'a whole number, such as \'1200 each\', got: "1.5 each" in "9 tokens'],
   ['10 bytes/day 11 each', /from 1 to the amount of the quota \(10\), got: 11$/],
   [
     '1000000000000 bytes/day 2000000000 each',

@@ -128,6 +128,7 @@ test.each(['tokens', 'tokens=', 'tokens=1.5', 'tokens=0', 'tokens=1,tokens=2', '
   async (costs) => {
     const answer = await new Api({ '*': OPENAI }).get(`/v1/buckets/k/forecast?costs=${costs}`)
     expectProblem(answer, 422, 'invalid')
+    expect(String(answer.body['detail']).match(/got:/g)).toHaveLength(1)
   },
 )
 

@@ -15,7 +15,7 @@ describe('costs', () => {
     [JSON.parse('{"tokens": 1, "__proto__": 1}'), 'each name in costs to be'],
     [
       Object.fromEntries('abcdefghi'.split('').map((unit) => [unit, 1])),
-      'costs to be an object with at most 8 units',
+      'costs to be an object with at most 8 units, not 9, got: an object',
     ],
     ['tokens=5', 'costs to be an object such as { tokens: 1200 }, got: "tokens=5" (string)'],
   ])('are refused: %j', async (costs, message) => {
