@@ -46,12 +46,16 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
   const note = (text: string) => scene.record.note(undefined, text)
   const victims = (part: Part): SimProcess[] =>
     part === 'all' ? [...scene.cast.values()].filter(({ isAlive }) => isAlive) : found(scene, part)
-  const silence = (process: SimProcess, length: number, cause: Silence['cause'], breaks = false) => {
-    const from = now()
+  const silence = (
+    process: SimProcess,
+    length: number,
+    cause: Silence['cause'],
+    breaks = false,
+    from = now(),
+  ) => {
     scene.silences.push({ process: process.name, from, until: from + length, isDeath: false, cause, breaks })
   }
-  const struck = (length: number, process?: SimProcess) => {
-    const from = now()
+  const struck = (length: number, process?: SimProcess, from = now()) => {
     scene.struck.push({ fault, from, until: from + length * MS, ...(process && { process: process.name }) })
   }
 
@@ -69,10 +73,11 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
     case 'block':
       strike(scene, fate, fault, (process) => {
         note(`${fault.kind === 'stop' ? 'stops' : 'blocks'} ${process.name} for ${span(fault.for)}`)
-        struck(fault.for, process)
-        silence(process, fault.for * MS, 'itself')
-        if (fault.kind === 'stop') process.stop(fault.for * MS)
-        else process.block(fault.for * MS)
+        const from = now()
+        const until = fault.kind === 'stop' ? process.stop(fault.for * MS) : process.block(fault.for * MS)
+        struck((until - from) / MS, process, from)
+        silence(process, until - from, 'itself', false, from)
+        scene.healedAt = Math.max(scene.healedAt, until)
       })
       return
     case 'close':

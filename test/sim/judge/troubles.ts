@@ -96,7 +96,10 @@ function lengthened(
   const outages = new Map(
     silences.flatMap((one) => (one.cause === 'everything' ? [[one.from, one] as const] : [])),
   )
-  for (const outage of outages.values()) if (isMet(outage.from)) bound += liftOf(outage)
+  for (const outage of outages.values()) {
+    // One may have begun before the death.
+    if (outage.until >= death.from && outage.from <= death.until + bound) bound += liftOf(outage)
+  }
   return { ...death, bound, isLifted: true }
 }
 

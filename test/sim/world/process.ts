@@ -200,16 +200,24 @@ export class SimProcess {
     return this.isAlive
   }
 
-  /** Stands still for so long, in the middle of its code or between two events; microseconds. */
-  stop(duration: number): void {
-    if (this.world.current === this) this.inner += duration
-    else this.#busyUntil = Math.max(this.#busyUntil, this.world.now) + duration
+  /** Stands still for so long, in the middle of its code or between two events; microseconds. Returns until when it does. */
+  stop(duration: number): number {
+    return this.#standStill(duration, this.world.now + duration)
   }
 
-  /** Computes for so long: as `stop`, but it uses the processor. */
-  block(duration: number): void {
+  /** Computes for so long: as `stop`, but it uses the processor, and begins when it is free. */
+  block(duration: number): number {
     this.used += duration
-    this.stop(duration)
+    return this.#standStill(duration, Math.max(this.#busyUntil, this.world.now) + duration)
+  }
+
+  #standStill(duration: number, until: number): number {
+    if (this.world.current === this) {
+      this.inner += duration
+      return this.inner
+    }
+    this.#busyUntil = Math.max(this.#busyUntil, until)
+    return this.#busyUntil
   }
 
   onDeath(listener: () => void): void {
