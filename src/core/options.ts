@@ -21,16 +21,21 @@ export function parseOptions<Schema extends z.ZodObject>(
 }
 
 /**
- * A record as `z.record` reads it. That skips a field `__proto__` in silence, so that what a caller wrote would not count; here it is
+ * A record of at most so many names, as `z.record` reads it. That skips a field `__proto__` in silence, so that what a caller wrote would not count; here it is
  * an invalid name like others.
  */
 export function recordOf<Output, Input>(
   name: z.ZodType<string, string>,
   value: z.ZodType<Output, Input>,
   error?: string,
+  { most = Number.POSITIVE_INFINITY, what = 'fields' } = {},
 ): z.ZodType<Record<string, Output>, Record<string, Input>> {
   const given = z.custom<Record<string, Input>>().superRefine((fields, context) => {
-    if (typeof fields !== 'object' || fields === null || !Object.hasOwn(fields, PROTO)) return
+    if (typeof fields !== 'object' || fields === null) return
+    const count = Object.keys(fields).length
+    // To read each of a hundred thousand names takes seconds.
+    if (count > most) return context.addIssue(`expected an object with at most ${most} ${what}, not ${count}`)
+    if (!Object.hasOwn(fields, PROTO)) return
     const message = 'another name'
     const issues = [{ code: 'custom' as const, path: [], message }]
     context.addIssue({ code: 'invalid_key', origin: 'record', path: [PROTO], issues, message, input: fields })

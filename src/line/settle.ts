@@ -36,10 +36,8 @@ function unitsFrom(least: number) {
     z.string().refine(isUnit, `expected ${UNIT_NAME}`),
     z.int(count).min(least, count).max(LARGEST_COST, count),
     'expected an object such as { tokens: 1200 }',
-  ).refine((costs) => Object.keys(costs).length <= MOST_UNITS, {
-    error: ({ input }) =>
-      `expected an object with at most ${MOST_UNITS} units, not ${Object.keys(input as object).length}`,
-  })
+    { most: MOST_UNITS, what: 'units' },
+  )
 }
 
 /** Costs of a request, such as `{ tokens: 1200 }`. */

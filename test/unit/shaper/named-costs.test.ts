@@ -28,6 +28,17 @@ describe('costs', () => {
     await expect(stage.shaper.enqueueMany([{ key: 'a', data: 0, ...asked }])).rejects.toThrow(/costs/)
   })
 
+  it('are counted before any of many is read', async () => {
+    const { shaper } = new Stage(LLM)
+    let reads = 0
+    const one = { enumerable: true, get: () => ++reads }
+    const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`u${n}`, one]))
+    const costs = Object.defineProperties({}, many) as Record<string, number>
+    await expect(shaper.enqueue('a', 0, { costs })).rejects.toThrow('at most 8 units, not 1000')
+    await expect(shaper.settle('x', costs)).rejects.toThrow('at most 8 units, not 1000')
+    expect(reads).toBe(0)
+  })
+
   it.each(['{"__proto__": 1}', '{"tokens": 1, "__proto__": 1}'])(
     'are refused to settle: %s',
     async (text) => {
