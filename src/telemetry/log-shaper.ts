@@ -24,6 +24,7 @@ const MOST_NAMED = 20
  * | debug | verdicts, departures and outcomes                           | all                   |
  * | info  | the store, the rule book, freezes and pauses, expired jobs  | 30 of a kind in 10 s  |
  * | warn  | failed attempts, lost workers, shortened freezes            | 30 of a kind in 10 s  |
+ * | warn  | jobs that no worker took up                                 | one in 10 s           |
  * | error | errors that no promise can report                           | the same once in 10 s |
  *
  * The next line of a kind has the number of suppressed lines in `suppressed`, and that of a repeated error in
@@ -45,8 +46,8 @@ export function logShaper(shaper: Shaper, log: Log, now: () => number = monotoni
 
 function listenersFor(log: Log, now: () => number): Listeners {
   const repetition = new Repetition()
-  const bounded = (level: 'info' | 'warn' | 'error', message: string) => {
-    const flood = new Flood(MOST_LINES)
+  const bounded = (level: 'info' | 'warn' | 'error', message: string, most = MOST_LINES) => {
+    const flood = new Flood(most)
     return (fields: Fields) => {
       if (!log.isEnabled(level)) return
       const suppressed = flood.pass(now())
@@ -55,6 +56,8 @@ function listenersFor(log: Log, now: () => number): Listeners {
   }
   const failed = bounded('warn', 'attempt failed')
   const recovered = bounded('warn', 'recovered from a lost worker')
+  // Where no worker runs, that happens to all jobs that are due, again and again.
+  const unclaimed = bounded('warn', 'back in its line: no worker had begun with it', 1)
   const expired = bounded('info', 'expired')
   const holdExpired = bounded('warn', 'turn held its place for too long, and lost it')
   const frozen = bounded('info', 'frozen')
@@ -83,7 +86,10 @@ function listenersFor(log: Log, now: () => number): Listeners {
     returned: ({ id, key, at, retryAt }) => {
       log.debug('returned to its line', { id, key, retryAfterMs: Math.round(retryAt - at) })
     },
-    recovered: ({ id, key, attempt, mayHaveStarted }) => recovered({ id, key, attempt, mayHaveStarted }),
+    recovered: ({ id, key, attempt, mayHaveStarted }) => {
+      if (attempt === 0) unclaimed({ id, key })
+      else recovered({ id, key, attempt, mayHaveStarted })
+    },
     expired: ({ id, key }) => expired({ id, key }),
     released: ({ id, key }) => log.debug('turn gave its place back', { id, key }),
     holdExpired: ({ id, key }) => holdExpired({ id, key }),

@@ -170,6 +170,15 @@ test('the store and lost workers are logged', () => {
   ])
 })
 
+test('jobs that no worker took up are one line, however many come back', () => {
+  const { emitter, kept } = logged()
+  for (let n = 0; n < 100; n++) {
+    emitter.emit('recovered', { id: `j${n}`, key: 'k', cost: 1, attempt: 0, at: 0, mayHaveStarted: false })
+  }
+  const message = 'back in its line: no worker had begun with it'
+  expect(kept.lines).toMatchObject([{ level: 'warn', message, id: 'j0', key: 'k' }])
+})
+
 describe('a flood', () => {
   test('of failures is thirty lines in ten seconds, and then the number suppressed', async () => {
     const stage = new LoggedStage('1000, 100/s', 'info')
