@@ -14,14 +14,10 @@ export {
   isVelvetRopeError,
   MeterClosedError,
   NoLimitError,
-  OldRuleBookError,
-  RuleBookConflictError,
   ShaperClosedError,
   ShardCountError,
-  TooManyRulesError,
   UnfitRedisError,
   UnknownUnitError,
-  UnknownZoneError,
   VelvetRopeError,
 } from './core/errors.ts'
 export type { JobEvent, ShaperEvents } from './core/events.ts'
@@ -46,6 +42,12 @@ export type {
   RecentVerdict,
 } from './core/line-view.ts'
 export { formatRate, parseRate, type Rate, type RateInput } from './core/rate.ts'
+export {
+  OldRuleBookError,
+  RuleBookConflictError,
+  TooManyRulesError,
+  UnknownZoneError,
+} from './core/rule-errors.ts'
 export type {
   LocalRuleView,
   OverrideView,

@@ -8,11 +8,11 @@ import { InvalidOptionsError, VelvetRopeError } from './errors.ts'
 export class LeaseLostError extends VelvetRopeError {
   readonly id: string
 
-  /** @param isPlace of a turn that held a place, which nobody runs again */
-  constructor(id: string, isPlace = false) {
+  /** @param isTurn whether it was a turn that held a place: it has no handler that could run again */
+  constructor(id: string, isTurn = false) {
     super(
       'lease-lost',
-      isPlace
+      isTurn
         ? `the lease of turn ${quote(id)} was lost before it was released: another may have its place`
         : `the lease of job ${quote(id)} was lost: its handler may run again, and its outcome is discarded`,
     )

@@ -1,6 +1,6 @@
-import { RuleBookConflictError } from './errors.ts'
 import type { LimitInput } from './limit.ts'
 import { type Rule, RuleBook } from './rule-book.ts'
+import { RuleBookConflictError } from './rule-errors.ts'
 import {
   authored,
   changeLayers,

@@ -12,8 +12,9 @@ import {
 import { parseLimitText } from './limit-text.ts'
 import { nearest } from './options.ts'
 import type { Quota } from './quota.ts'
-import { checkZones, formatQuota, type QuotaInput } from './quota-input.ts'
+import { formatQuota, type QuotaInput } from './quota-input.ts'
 import { formatRate, intervalOf, type Rate, type RateInput } from './rate.ts'
+import { checkZones } from './window-input.ts'
 
 /** What a bucket may hold and how fast it leaks. */
 export interface Limit {

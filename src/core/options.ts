@@ -21,8 +21,8 @@ export function parseOptions<Schema extends z.ZodObject>(
 }
 
 /**
- * A record of at most so many names, as `z.record` reads it. That skips a field `__proto__` in silence, so that what a caller wrote would not count; here it is
- * an invalid name like others.
+ * A record as `z.record` reads it, of at most so many names. `z.record` skips a field `__proto__` in silence, so that what a caller
+ * wrote would not count; here it is an invalid name like others.
  */
 export function recordOf<Output, Input>(
   name: z.ZodType<string, string>,

@@ -1,11 +1,11 @@
-import { type CalendarWindow, isZoneName, PERIODS, type Period, zoneNamed } from './calendar.ts'
 import { describe, quote } from './describe.ts'
-import { checkLength, DAY, formatDuration, HOUR, MINUTE, parseDuration, SECOND } from './duration.ts'
+import { checkLength, DAY, formatDuration, HOUR, MINUTE, SECOND } from './duration.ts'
 import { InvalidLimitError } from './errors.ts'
 import { nearest } from './options.ts'
-import { isRolling, type Quota, type RollingWindow } from './quota.ts'
+import { isRolling, type Quota } from './quota.ts'
 import { NOTHING_STARTS } from './rate.ts'
 import { checkUnit, isReserved, isWordForJobs } from './unit.ts'
+import { readWindow } from './window-input.ts'
 
 /**
  * A quota as text, `'2000/day'`, `'90000 tokens/minute 1200 each'` or `'10000 per day in America/Los_Angeles'`; or as an object with
@@ -33,13 +33,11 @@ export const LARGEST_AMOUNT = 1e12
 export const LARGEST_COST = 1e9
 /** What to do about more. */
 export const LARGER_UNIT = 'count in a larger unit, such as kilobytes for bytes'
-const LONGEST_WINDOW = 31 * DAY
 const FIELDS = ['amount', 'per', 'unit', 'each', 'in']
 const TEXT = /^(\d[\d_]*)\s*([a-z][\w-]*)?\s*(?:\/|\bper\b)\s*(.+)$/i
 const WINDOW = /^(.+?)(?:\s+in\s+(\S+))?(?:\s+(\d[\d_]*)\s+each)?$/i
 /** A period with a word behind it that may be a zone. */
 const PLACE = /^(hour|day|week)\s+([a-z][\w+-]*(?:\/[\w+/-]+)?)$/i
-const TOO_LONG = /\b(?:month|year)s?$/i
 /** A number that is no plain one, which would be read as one with a unit. */
 const NO_PLAIN_NUMBER = /^\d[\d_]*(?:[km]|e\d+)\b/i
 const EXAMPLES = "'2000/day', '90000 tokens/minute 1200 each' or '10000 per day in America/Los_Angeles'"
@@ -56,7 +54,7 @@ export function unitIn(text: string): string | undefined {
 }
 
 /**
- * Of a calendar, the time zone need not be known here: see `unknownZone`.
+ * Of a calendar, the time zone need not be known here: see `unknownZone` of window-input.ts.
  *
  * @throws InvalidLimitError
  */
@@ -116,20 +114,6 @@ export function checkQuotas(quotas: readonly Quota[]): void {
       `expected the quotas of ${unit} to say the same for each job, got: ${each} and ${other.each}`,
     )
   }
-}
-
-/** The first time zone of the quotas that is not known here. */
-export function unknownZone(quotas: readonly Quota[]): string | undefined {
-  for (const { window } of quotas) {
-    if (!isRolling(window) && zoneNamed(window.zone) === undefined) return window.zone
-  }
-  return undefined
-}
-
-/** @throws InvalidLimitError where the time zone of a quota is not known here */
-export function checkZones(quotas: readonly Quota[]): void {
-  const unknown = unknownZone(quotas)
-  if (unknown !== undefined) throw noZone(unknown)
 }
 
 const NAMES: ReadonlyMap<number, string> = new Map([
@@ -225,45 +209,6 @@ function makeQuota({ amount, per, unit, each, in: zone }: QuotaParts): Quota {
     )
   }
   return Object.freeze({ amount, unit, each, window })
-}
-
-function readWindow(per: unknown, zone: unknown): RollingWindow | CalendarWindow {
-  if (typeof per !== 'string') {
-    throw new InvalidLimitError(
-      `expected \`per\` of a quota to be a duration such as 'day', got: ${describe(per)}`,
-    )
-  }
-  if (zone !== undefined) return readCalendar(per, zone)
-  if (TOO_LONG.test(per)) {
-    throw new InvalidLimitError(
-      `expected the window of a quota to be from 1 second to 31 days, such as '31 days', got: ${quote(per)}`,
-    )
-  }
-  const length = parseDuration(per)
-  if (length >= SECOND && length <= LONGEST_WINDOW) return { length }
-  throw new InvalidLimitError(
-    `expected the window of a quota to be from 1 second to 31 days, got: ${quote(per)}`,
-  )
-}
-
-function readCalendar(per: string, zone: unknown): CalendarWindow {
-  const period = per.trim().toLowerCase()
-  if (!isPeriod(period)) {
-    throw new InvalidLimitError(
-      `expected a quota in a time zone to be per hour, day or week, got: ${quote(per)}`,
-    )
-  }
-  if (typeof zone !== 'string' || !isZoneName(zone)) throw noZone(zone)
-  return { period, zone: zoneNamed(zone) ?? zone }
-}
-
-function noZone(got: unknown): InvalidLimitError {
-  const text = typeof got === 'string' ? quote(got) : describe(got)
-  return new InvalidLimitError(`expected a time zone such as America/Los_Angeles or UTC, got: ${text}`)
-}
-
-function isPeriod(text: string): text is Period {
-  return PERIODS.some((period) => period === text)
 }
 
 function whole(text: string): number {

@@ -1,6 +1,6 @@
 import { quote } from './describe.ts'
-import { TooManyRulesError } from './errors.ts'
 import { firstSegment } from './key.ts'
+import { TooManyRulesError } from './rule-errors.ts'
 
 /**
  * Bounds the rules that are set by hand, so that no author and no first segment makes the rule book large for the others. Rules of

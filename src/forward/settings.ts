@@ -22,7 +22,9 @@ export type Place = string | { readonly header: string }
 export const settleRulesSchema = recordOf(
   z.string().refine(isUnit, UNIT_NAME),
   z.custom<Place>(isPlace, PLACE).transform(inLowerCase),
-).refine((rules) => Object.keys(rules).length <= MOST_UNITS, `of at most ${MOST_UNITS} units`)
+  undefined,
+  { most: MOST_UNITS, what: 'units' },
+)
 
 /** Where jobs may be forwarded, and what is added. `${NAME}` stands for an environment variable. */
 export const forwardSettingsSchema = z.strictObject({

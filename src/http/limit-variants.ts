@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi'
 import { quote } from '../core/describe.ts'
-import { RuleBookConflictError } from '../core/errors.ts'
 import type { LimitInput } from '../core/limit.ts'
+import { RuleBookConflictError } from '../core/rule-errors.ts'
 import type { PreviewedChange } from '../line/preview-change.ts'
 import { invalid, Problem } from './problem.ts'
 import { readQuery } from './query.ts'

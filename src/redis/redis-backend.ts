@@ -1,6 +1,7 @@
 import type { Durability } from '../core/bucket-view.ts'
 import { monotonicNow } from '../core/clock.ts'
-import type { OldRuleBookError, ShardCountError, UnknownZoneError } from '../core/errors.ts'
+import type { ShardCountError } from '../core/errors.ts'
+import type { OldRuleBookError, UnknownZoneError } from '../core/rule-errors.ts'
 import type { Layer } from '../core/rule-layers.ts'
 import type { Retention } from '../line/options.ts'
 import type { Connection } from './connection/connection.ts'

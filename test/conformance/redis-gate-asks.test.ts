@@ -5,7 +5,7 @@ import { at } from '../support/backend-driver.ts'
 import { restart } from './losses.ts'
 import { RedisStage } from './redis-stage.ts'
 
-/** How long a job is told to wait, each time that it asks from one moment to another; seconds. */
+/** Asks the gate for a job again and again, and returns the waits that the gate told it; seconds. */
 async function waits(stage: RedisStage, job: HandedJob, from: number, until: number): Promise<number[]> {
   const told: number[] = []
   for (let seconds = from; seconds < until; seconds += told.at(-1)!) {

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import { BackendUnavailableError, RuleBookConflictError, type VelvetRopeError } from '../../core/errors.ts'
+import { BackendUnavailableError, type VelvetRopeError } from '../../core/errors.ts'
+import { RuleBookConflictError } from '../../core/rule-errors.ts'
 import { type ApiProblemError, readProblem, readVersion } from './problem.ts'
 
 export interface ApiClientOptions {

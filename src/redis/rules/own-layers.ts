@@ -1,5 +1,5 @@
 import { MILLISECOND, SECOND } from '../../core/duration.ts'
-import { OldRuleBookError } from '../../core/errors.ts'
+import { OldRuleBookError } from '../../core/rule-errors.ts'
 import type { Layer } from '../../core/rule-layers.ts'
 import type { BaseOrigin } from '../../core/rule-view.ts'
 import { digest, isFormer, type StoredBook } from './stored-book.ts'

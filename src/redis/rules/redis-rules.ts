@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { monotonicNow } from '../../core/clock.ts'
-import type { OldRuleBookError, UnknownZoneError } from '../../core/errors.ts'
 import { type ChangedRules, LayeredBook } from '../../core/layered-book.ts'
+import type { OldRuleBookError, UnknownZoneError } from '../../core/rule-errors.ts'
 import type { Layer, RuleChange } from '../../core/rule-layers.ts'
 import type { FullMemory } from '../connection/full-memory.ts'
 import { shardKey } from '../scripts/keys.ts'

@@ -1,8 +1,8 @@
-import { UnknownZoneError } from '../../core/errors.ts'
 import type { LayeredBook } from '../../core/layered-book.ts'
 import type { Limit } from '../../core/limit.ts'
-import { unknownZone } from '../../core/quota-input.ts'
 import type { Rule } from '../../core/rule-book.ts'
+import { UnknownZoneError } from '../../core/rule-errors.ts'
+import { unknownZone } from '../../core/window-input.ts'
 import { RULES } from '../scripts/zone-tables.ts'
 
 const ZONES = new WeakMap<Limit, { readonly unknown: string | undefined }>()

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { monotonicNow } from '../../core/clock.ts'
 import { SECOND } from '../../core/duration.ts'
 import { BackendUnavailableError, isVelvetRopeError } from '../../core/errors.ts'
@@ -19,6 +20,11 @@ const PAUSE_MS = 30
 const timeScript = defineScript('time', import.meta.url, number)
 
 type Values = readonly (string | number)[]
+
+/** A new name for an operation: its script replays what it answered to that name, for ten seconds. */
+export function operationName(): string {
+  return randomBytes(12).toString('base64url')
+}
 
 /** The shards of one shaper, and how their scripts are called. Times are microseconds. */
 export class Store {

@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { list, number, oneOf, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
-import type { Store } from '../scripts/store.ts'
+import { operationName, type Store } from '../scripts/store.ts'
 import type { RemovedJob } from './handed-job.ts'
 
 const reply = list(oneOf({ ok: { at: number, key: text, cost: number, attempt: number }, none: {} }))
@@ -31,7 +30,7 @@ function takeOut(
   now?: number,
 ): Promise<RemovedJob | undefined> {
   // By which the same request is recognized again.
-  const operation = randomBytes(12).toString('base64url')
+  const operation = operationName()
   const ask = async (shard: number): Promise<RemovedJob | undefined> => {
     const found = await store.write(script, shard, [operation, keep, id, isCaller, ofKey], now)
     if (found.kind === 'none') return undefined

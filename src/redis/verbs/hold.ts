@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { NoLimitError, ShardCountError } from '../../core/errors.ts'
 import { type FullMemory, fullMemory } from '../connection/full-memory.ts'
 import { agreed } from '../rules/agreed.ts'
@@ -6,7 +5,7 @@ import { ruleValues } from '../rules/book.ts'
 import type { RedisRules } from '../rules/redis-rules.ts'
 import { flag, list, number, oneOf } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
-import type { Store } from '../scripts/store.ts'
+import { operationName, type Store } from '../scripts/store.ts'
 
 const reply = list(
   oneOf({
@@ -39,7 +38,7 @@ export interface Holding {
 export function holdVerbs(store: Store, rules: RedisRules, memory: FullMemory) {
   const hold = async (verb: string, key: string, duration: number, now?: number): Promise<Holding> => {
     const shard = store.shardOf(key)
-    const operation = randomBytes(12).toString('base64url')
+    const operation = operationName()
     const found = await agreed(rules, shard, () => {
       const { version, book } = rules
       const given = [operation, verb, key, duration, memory.isFull ? '0' : '1', version, store.shards]

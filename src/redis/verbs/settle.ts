@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto'
 import { UnknownUnitError } from '../../core/errors.ts'
 import type { WhichStart } from '../../line/settle.ts'
 import { list, number, oneOf, rest, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
-import type { Store } from '../scripts/store.ts'
+import { operationName, type Store } from '../scripts/store.ts'
 
 const reply = list(
   oneOf({
@@ -68,11 +67,6 @@ export function settleRunningVerb(store: Store) {
     const ask = (shard: number) => settle(store, shard, { ...request, ...which }, now)
     return request.key === undefined ? store.firstFound(ask) : ask(store.shardOf(request.key))
   }
-}
-
-/** A name for an operation that no other has. */
-export function operationName(): string {
-  return randomBytes(12).toString('base64url')
 }
 
 type Asked = Partial<Pick<SettleRequest, 'startedAt' | 'ended' | 'operation'>> &

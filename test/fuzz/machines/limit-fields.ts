@@ -189,6 +189,8 @@ class Fields {
     deepStrictEqual(reply.status, status, text)
     if (status === 422) {
       deepStrictEqual([reply.body['quota'], reply.headers.get('ratelimit')], [quota, null])
+      const [[ofLine] = []] = policiesOf(spec, this.#key)
+      if (quota !== undefined) deepStrictEqual(reply.body['violated-policies'], [`${ofLine} ${quota}`])
       return
     }
     deepStrictEqual(readList(reply, 'ratelimit-policy'), policiesOf(spec, this.#key))

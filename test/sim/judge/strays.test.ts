@@ -116,7 +116,7 @@ test('a turn whose process died as it departed is over, also where another says 
   expect([...endedTwice([end('caller-1', 1, '~a'), lost])]).toEqual([lost.event])
   expect(endedTwice([lost]).size).toBe(0)
   expect(endedTwice([end('caller-1', 1, '~b'), lost]).size).toBe(0)
-  // Whoever ends a turn twice knowingly has broken a law, and so has one who loses a job that has ended.
+  // A process that ends a turn for the second time breaks a law, and so does one that loses a job that has ended.
   expect(endedTwice([end('caller-1', 1, '~a'), end('scheduler-1', 9, '~a')]).size).toBe(0)
   expect(endedTwice([end('worker-1', 1, 'a'), end('scheduler-1', 9, 'a', true)]).size).toBe(0)
 })

@@ -2,10 +2,11 @@ import { expect, test } from 'vitest'
 import { describe as name, oneLine, quote } from '../../../src/core/describe.ts'
 import * as known from '../../../src/core/errors.ts'
 import * as handlers from '../../../src/core/handler-errors.ts'
+import * as rules from '../../../src/core/rule-errors.ts'
 import * as thrown from '../../../src/core/thrown.ts'
 import * as turns from '../../../src/core/turn-errors.ts'
 
-const errors = { ...known, ...handlers, ...thrown, ...turns }
+const errors = { ...known, ...handlers, ...rules, ...thrown, ...turns }
 const { isVelvetRopeError } = errors
 const REFUSAL = { key: 'k', reason: 'full', retryAfterMs: 5, waiting: 3, capacity: 3 } as const
 

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { TooManyRulesError } from '../../../src/core/errors.ts'
 import { firstSegment } from '../../../src/core/key.ts'
 import { LayeredBook, parseLayer } from '../../../src/core/layered-book.ts'
 import { parseRule } from '../../../src/core/rule-book.ts'
 import { MOST_WILDCARD_STEPS } from '../../../src/core/rule-bounds.ts'
+import { TooManyRulesError } from '../../../src/core/rule-errors.ts'
 
 const LIMIT = '5, 1/s'
 
