@@ -72,6 +72,7 @@ test('a bucket shows what its quotas and places count, and when a quota has room
   expect(await part('90000 tokens/minute').innerText()).toMatch(/14,400 of 90,000 used, 16%/)
   expect(await part('12 at once').innerText()).toMatch(/12 of 12 running, 100%\s+room when one ends/)
   expect(await part('12 at once').locator('.pip.is-taken').count()).toBe(12)
+  expect(await page.locator('.departure-time').innerText()).toMatch(/no place/)
 
   await page.goto(`${url}/?bucket=youtube%2Fchannel`)
   await expect.poll(() => part('8 per day').innerText()).toMatch(/8 of 8 used, 100%\s+room in \d+[hm]/)

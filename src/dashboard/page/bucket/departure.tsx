@@ -19,7 +19,7 @@ interface DepartureProps {
 
 /** The end of the line, with the time until the next departure. */
 export function Departure({ bucket, lastDepartureAt }: DepartureProps) {
-  const { state = 'idle', nextDepartureAt, paused = false } = bucket ?? {}
+  const { state = 'idle', nextDepartureAt, paused = false, heldBy } = bucket ?? {}
   return (
     <div class={`departure state-${state}`}>
       <svg width={DEPARTURE_WIDTH} height={SCENE_HEIGHT} aria-hidden="true" focusable="false">
@@ -43,7 +43,7 @@ export function Departure({ bucket, lastDepartureAt }: DepartureProps) {
             <span class="sr-only">paused</span>
           </>
         ) : nextDepartureAt === undefined ? (
-          <span class="departure-open">open</span>
+          <span class="departure-word">{heldBy?.reason === 'place' ? 'no place' : 'open'}</span>
         ) : (
           <Counting at={nextDepartureAt} as="until" />
         )}
