@@ -18,7 +18,7 @@ those alone.
   --about <subject> with --runs: the same subject in each run, such as 'bad network'
   --plan            with --runs: print what each seed has drawn
   --recovery <n>    measures, so many times each, for how long a fault holds up a start, and nothing else
-  --kind <kind>     with --recovery: that of one fault: worker, scheduler, Redis, caller or place
+  --kind <kind>     with --recovery: that of one fault: worker, scheduler, Redis, crowd, caller or place
   --planted         puts each mended defect into a copy of the checkout, and looks whether it is found
   --only <name>     with --planted: one defect, by its name or number
 `

@@ -63,6 +63,11 @@ export class ActorProcess {
     return 'at' in saying ? saying.at : Number.NaN
   }
 
+  /** The moments of all starts in a line so far. */
+  startsIn(line: string): number[] {
+    return this.#said.flatMap((one) => (one.said === 'started' && one.line === line ? one.at : []))
+  }
+
   /** Whether it is the elected scheduler of a line, by what it said last. */
   officeIn(line: string): 'leads' | 'follows' | undefined {
     const last = this.#said.findLast(

@@ -45,6 +45,9 @@ const HELD_BACK_MS = 1_000
 /** For so long turns are held back before the process of those in front is killed; milliseconds. */
 const FROZEN_MS = 1_500
 
+/** Clients of one line, in so many processes. */
+const CROWD = { clients: 200, processes: 4 }
+
 /** The lease of a worker that has a place, and so much more for a scheduler to look and for the way to another worker. */
 const PLACE_LEASE_MS = 5_000
 const PLACE_GOAL_MS = PLACE_LEASE_MS + 1_000
@@ -57,6 +60,12 @@ export const TRIALS: readonly Trial[] = [
     goalMs: 5_000,
     ownRedis: { port: 'free', appendonly: 'yes', appendfsync: 'always' },
     prepare: redisBack,
+  },
+  {
+    name: `crowd of ${CROWD.clients} clients, Redis back: 99 % of starts`,
+    goalMs: 5_000,
+    ownRedis: { port: 'free', appendonly: 'yes', appendfsync: 'always' },
+    prepare: crowdBack,
   },
   { name: 'caller of a turn killed', goalMs: 5_000, prepare: callerKilled },
   { name: 'place of a killed worker', goalMs: PLACE_GOAL_MS, prepare: placeLost((victim) => victim.kill()) },
@@ -134,6 +143,26 @@ async function redisBack({ survivor, draws, redis }: Stage, line: string): Promi
     const startedAt = await survivor.momentOf('started', line, 'held-back')
     // On a busy machine the freeze may have been over before.
     return startedAt < killedAt ? undefined : since(startedAt, backAt)
+  }
+}
+
+/** Many clients of one line have lost their connections; when it is back, each enqueues a job. Until nearly all have started. */
+async function crowdBack({ redis, actor, draws }: Stage, line: string): Promise<Fault> {
+  const crowd = Array.from({ length: CROWD.processes }, actor)
+  const clients = CROWD.clients / CROWD.processes
+  const address = redis.url
+  await Promise.all(crowd.map((one) => one.ask({ do: 'crowd', line, address, limit: LIMIT, clients })))
+  return async () => {
+    await redis.kill()
+    await sleep(draws.between(300, 6_000))
+    await redis.restart()
+    const backAt = hostNow()
+    await Promise.all(crowd.map((one) => one.ask({ do: 'crowd enqueues', line })))
+    for (;;) {
+      const starts = crowd.flatMap((one) => one.startsIn(line)).sort((a, b) => a - b)
+      if (starts.length >= CROWD.clients) return since(starts[Math.ceil(0.99 * CROWD.clients) - 1]!, backAt)
+      await sleep(LOOKS.everyMs)
+    }
   }
 }
 
