@@ -139,11 +139,12 @@ function readLimit(input: LimitInput, hasTimer: boolean): Limit {
   for (const field of Object.keys(input)) {
     if (!FIELDS.includes(field)) throw unknownField(field)
   }
-  const { warmUp } = input
+  // Each field is read once: a getter may give another value the next time.
+  const { capacity, rate, tolerance, warmUp, coldRate, quotas, concurrency } = input
   if (warmUp !== undefined && typeof warmUp !== 'string') {
     throw new InvalidLimitError(`expected warmUp to be a duration such as '30s', got: ${describe(warmUp)}`)
   }
-  return makeLimit(input, hasTimer)
+  return makeLimit({ capacity, rate, tolerance, warmUp, coldRate, quotas, concurrency }, hasTimer)
 }
 
 /** By limit: a page of buckets and a change of the rule book write the same ones again and again. */

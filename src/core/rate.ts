@@ -48,21 +48,22 @@ export function parseRate(input: RateInput): Rate {
     return parseRateText(input.trim().replace(/\s+/g, ' '))
   }
   if (typeof input === 'number') throw bareNumber(String(input))
-  if (typeof input !== 'object' || input === null || typeof input.per !== 'string') {
-    throw new InvalidLimitError(
-      `expected a rate such as '10/s' or { count: 10, per: '1s' }, got: ${describe(input)}`,
-    )
-  }
+  if (typeof input !== 'object' || input === null) throw noRate(input)
+  // Each field is read once: a getter may give another value the next time.
+  const { count, per } = input
+  if (typeof per !== 'string') throw noRate(input)
   const unknown = Object.keys(input).find((field) => field !== 'count' && field !== 'per')
-  if (unknown !== undefined || typeof input.count !== 'number') {
+  if (unknown !== undefined || typeof count !== 'number') {
     throw new InvalidLimitError(
-      `expected a rate of the form { count: 10, per: '1s' }, got: ${unknown === undefined ? describe(input.count) : quote(unknown)}`,
+      `expected a rate of the form { count: 10, per: '1s' }, got: ${unknown === undefined ? describe(count) : quote(unknown)}`,
     )
   }
-  return makeRate(
-    input.count,
-    parseDuration(input.per),
-    `{ count: ${input.count}, per: ${quote(input.per)} }`,
+  return makeRate(count, parseDuration(per), `{ count: ${count}, per: ${quote(per)} }`)
+}
+
+function noRate(input: unknown): InvalidLimitError {
+  return new InvalidLimitError(
+    `expected a rate such as '10/s' or { count: 10, per: '1s' }, got: ${describe(input)}`,
   )
 }
 

@@ -21,11 +21,12 @@ export class Emitter<Result> {
   #holds = 0
 
   on<Name extends keyof ShaperEvents<Result>>(name: Name, listener: Listener<Result, Name>): void {
-    checkListener(name, listener)
+    checkListener('on', name, listener)
     this.#listeners.on(name, listener)
   }
 
   off<Name extends keyof ShaperEvents<Result>>(name: Name, listener: Listener<Result, Name>): void {
+    checkListener('off', name, listener)
     this.#listeners.off(name, listener)
   }
 
@@ -87,14 +88,16 @@ export class Emitter<Result> {
   }
 }
 
-function checkListener(name: unknown, listener: unknown): void {
+function checkListener(call: 'on' | 'off', name: unknown, listener: unknown): void {
   if (typeof name !== 'string' || !EVENTS.includes(name)) {
     const suggestion = typeof name === 'string' ? nearest(name, EVENTS) : undefined
     const hint = suggestion === undefined ? `one of ${EVENTS.join(', ')}` : `perhaps ${suggestion}`
-    throw new InvalidOptionsError(`on: expected the name of an event, ${hint}, got: ${describe(name)}`)
+    throw new InvalidOptionsError(`${call}: expected the name of an event, ${hint}, got: ${describe(name)}`)
   }
   if (typeof listener !== 'function') {
-    throw new InvalidOptionsError(`on: expected the listener to be a function, got: ${describe(listener)}`)
+    throw new InvalidOptionsError(
+      `${call}: expected the listener to be a function, got: ${describe(listener)}`,
+    )
   }
 }
 

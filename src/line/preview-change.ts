@@ -1,6 +1,7 @@
 import { setImmediate as passTurn } from 'node:timers/promises'
 import { z } from 'zod'
 import type { BucketView } from '../core/bucket-view.ts'
+import { describe } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
 import { checkKey } from '../core/key.ts'
 import { LayeredBook } from '../core/layered-book.ts'
@@ -55,6 +56,11 @@ export async function previewChange(
   sees: (key: string) => boolean,
 ): Promise<RulePreview> {
   const change = readChange(input)
+  if (typeof sees !== 'function') {
+    throw new InvalidOptionsError(
+      `limits.preview: expected sees to be a function of a key, got: ${describe(sees)}`,
+    )
+  }
   await source.refresh()
   const before = source.rules
   const layers = changeLayers(before.layers, change, 0)

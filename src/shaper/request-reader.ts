@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { encodeData } from '../core/data.ts'
 import { describe } from '../core/describe.ts'
 import { MILLISECOND } from '../core/duration.ts'
@@ -6,7 +6,12 @@ import { DataTooLargeError, InvalidOptionsError, isVelvetRopeError } from '../co
 import type { JobSettings, Rejected, TurnRefusal } from '../core/job.ts'
 import { checkKey } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
-import { type BucketQuery, type BucketQueryInput, bucketQuerySchema } from '../line/bucket-query.ts'
+import {
+  type BucketQuery,
+  type BucketQueryInput,
+  bucketQuerySchema,
+  type TallyGroup,
+} from '../line/bucket-query.ts'
 import type { JobRequest } from '../line/job.ts'
 import type { JobDefaults } from '../line/options.ts'
 import { type FreezeRequest, freezeRequest } from '../line/outcome.ts'
@@ -155,6 +160,13 @@ export function readLineLimit(key: string, input: LineOptions): number {
 /** @throws InvalidOptionsError */
 export function readBucketQuery(query: BucketQueryInput): BucketQuery {
   return parseOptions(bucketQuerySchema, query, 'buckets')
+}
+
+const tallySchema = z.strictObject({ groups: z.array(z.array(z.string())) })
+
+/** Reads the argument of `tally`. @throws InvalidOptionsError */
+export function readGroups(input: unknown): readonly TallyGroup[] {
+  return parseOptions(tallySchema, { groups: input }, 'tally').groups
 }
 
 /**

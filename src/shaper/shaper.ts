@@ -172,7 +172,7 @@ export class Shaper<Data = unknown, Result = unknown> {
 
   /** Sums over live buckets, for each group of keys and the keys below them. One that moves may count twice. */
   async tally(groups: readonly TallyGroup[] = [[]]): Promise<BucketTally[]> {
-    return this.#engine.views.tally(groups)
+    return this.#engine.views.tally(requests.readGroups(groups))
   }
 
   /** Iterates over all live buckets in no order, 100 to 200 at a time. One that lives throughout may be seen twice. */

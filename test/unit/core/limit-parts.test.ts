@@ -205,3 +205,17 @@ test('a stored limit may have a time zone that is not known here, and keeps its 
   expect(() => parseStoredLimit('9, 1/s, 5 per day in Mars/Base, 6 per day in Mars/Base')).toThrow('two like')
   expect(() => parseStoredLimit('9, 1/s, 5 per day in 2026-01-01')).toThrow('expected a time zone such as')
 })
+
+test('a field whose getter gives another value the next time counts as it was checked', () => {
+  const once = <Value extends object>(fields: Value, field: keyof Value): Value => {
+    const values = [fields[field], Symbol('of the next time')]
+    return Object.defineProperty(fields, field, { get: () => values.shift() })
+  }
+  const limit = { capacity: 9, rate: '10/s', tolerance: '2ms', warmUp: '5s', coldRate: '1/s' }
+  for (const field of ['capacity', 'rate', 'tolerance', 'warmUp', 'coldRate'] as const)
+    expect(parseLimit(once({ ...limit }, field)), field).toEqual(parseLimit(limit))
+  for (const field of ['count', 'per'] as const) {
+    const rate = once({ count: 10, per: '1s' }, field)
+    expect(parseLimit({ capacity: 9, rate }), field).toEqual(parseLimit('9, 10/s'))
+  }
+})

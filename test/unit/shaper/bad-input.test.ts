@@ -72,6 +72,38 @@ describe('a key', () => {
   )
 })
 
+test.each<[string, (shaper: Shaper) => unknown, string]>([
+  ['groups that are no list', (shaper) => shaper.tally('a' as never), 'tally: expected groups to be a list'],
+  [
+    'a group that is no list',
+    (shaper) => shaper.tally([5] as never),
+    'expected groups.0 to be a list, got: 5',
+  ],
+  [
+    'a key of a group that is none',
+    (shaper) => shaper.tally([[5]] as never),
+    'expected groups.0.0 to be a string',
+  ],
+  [
+    'a listener to remove that is none',
+    (shaper) => shaper.off('admitted', 5 as never),
+    'off: expected the listener',
+  ],
+  [
+    'an event to leave that is none',
+    (shaper) => shaper.off('admited' as never, () => undefined),
+    'perhaps admitted',
+  ],
+  [
+    'a view of keys that is no function',
+    (shaper) => shaper.limits.preview({ unset: 'k' }, 5 as never),
+    'limits.preview: expected sees to be a function of a key, got: 5',
+  ],
+])('%s is refused', async (_, call, message) => {
+  const stage = await busy()
+  await stage.refuses(call, InvalidOptionsError, 'invalid-options', message)
+})
+
 describe('data', () => {
   class Money {
     readonly cents = 5
