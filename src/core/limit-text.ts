@@ -81,12 +81,13 @@ function parseFurther(parts: readonly string[], text: string): Partial<LimitPart
     else if (given.has(word)) throw new InvalidLimitError(`expected one ${word}, got: two in ${quote(text)}`)
     else given.set(word, value)
   }
-  const [warmUp, coldRate] = given.get('warm-up')?.split(/\s+from\s+/i) ?? []
+  const [warmUp, ...from] = given.get('warm-up')?.split(/\s+from\s+/i) ?? []
   const concurrency = given.get('at once')?.replaceAll('_', '')
   return {
     tolerance: given.get('tolerance'),
     warmUp,
-    coldRate,
+    // All that is behind the first `from`, so that nothing is left out in silence.
+    coldRate: from.length === 0 ? undefined : from.join(' from '),
     quotas,
     ...(concurrency !== undefined && { concurrency: Number(concurrency) }),
   }

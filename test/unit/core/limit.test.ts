@@ -36,6 +36,7 @@ test.each([
   ['20, 1/s, warm-up soon', 'expected a duration such as'],
   ['20, 1/s, warm-up 0s', 'expected a duration above 0'],
   ['20, 1/s, warm-up 5s from slow', 'expected a rate such as'],
+  ['20, 1/s, warm-up 5s from 1/m from 2/m', 'PT1M30S, got: "m from 2/m"'],
   ['20, 1/s, warm-up 5s from 1/s', 'expected the cold rate to be slower than the rate (1/s), got: 1/s'],
   ['20, 1/s, warm-up 5s from 2/s', 'expected the cold rate to be slower than the rate (1/s), got: 2/s'],
   ['0, 1/s', 'expected the capacity to be a whole number from 1 to 1000000000, got: 0'],
