@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { Watch } from './watch.ts'
 
 /** Gives generated inputs to one part of the code, and knows which answers it may give. */
 export interface Machine {
@@ -37,7 +38,7 @@ export interface Opened<Input> {
 /** Inputs between two openings: what the code under test gathers does not grow for ever, and a failure replays quickly. */
 const ROUND = 2_000
 
-/** An input that gets no answer for so long fails. */
+/** An input that gets no answer for so long fails; one that lets no timer fire ends the process, see watch.ts. */
 const PATIENCE_MS = 60_000
 
 /** @throws (rejects) where there is no answer in time */
@@ -59,19 +60,22 @@ class NoAnswerError extends Error {
 
 /** Each round has a seed of its own, counted from the first; fast-check reports that of a failure. */
 export function machine<Input>({ inputs: generator, size = 1, open, ...named }: Definition<Input>): Machine {
-  const run = async ({ inputs, seed }: Run) => {
+  const rounds = async ({ inputs, seed }: Run, watch: Watch) => {
     let given = 0
     for (let round = 0; given < inputs; round++) {
       const opened = await open()
       const numRuns = Math.ceil(Math.min(ROUND, inputs - given) / size)
       let isHung = false
+      let number = 0
       const property = fc.asyncProperty(generator, async (input) => {
         // An input that hangs is not shortened: each try would take as long.
         if (isHung) return
+        watch.begin(seed + round, ++number)
         given += await inTime(opened.give(input)).catch((error: unknown) => {
           isHung = error instanceof NoAnswerError
           throw error
         })
+        watch.end()
       })
       try {
         await fc.assert(property, { seed: seed + round, numRuns })
@@ -80,6 +84,14 @@ export function machine<Input>({ inputs: generator, size = 1, open, ...named }: 
       }
     }
     return given
+  }
+  const run = async (asked: Run) => {
+    const watch = new Watch(named.name)
+    try {
+      return await rounds(asked, watch)
+    } finally {
+      await watch.close()
+    }
   }
   return { ...named, run }
 }
