@@ -1,8 +1,8 @@
-/** Quotes user text for a message: bounded, and with every control character escaped. */
+/** Quotes user text for a message: bounded, and with every character escaped that controls the terminal or ends a line. */
 export function quote(text: string): string {
   const shown = text.length > 80 ? `${text.slice(0, 77)}...` : text
   return JSON.stringify(shown).replace(
-    /[\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
     escapeCharacter,
   )
 }

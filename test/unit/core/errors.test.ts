@@ -203,7 +203,7 @@ test('an error of another copy of the package is recognised by its name and code
 
 test('quoted text is bounded, and its control characters are escaped', () => {
   expect(quote('plain')).toBe('"plain"')
-  expect(quote('a"\n\u007f\u202e')).toBe('"a\\"\\n\\u007f\\u202e"')
+  expect(quote('a"\n\u007f\u2028\u202e')).toBe('"a\\"\\n\\u007f\\u2028\\u202e"')
   expect(quote('x'.repeat(81))).toBe(`"${'x'.repeat(77)}..."`)
   expect(quote('x'.repeat(80))).toBe(`"${'x'.repeat(80)}"`)
 })
