@@ -59,6 +59,11 @@ const turnFields = {
     .optional(),
   /** How long a request may wait for its turn, in milliseconds; its response may take longer. Default: unlimited. */
   timeoutMs: acquireOptionsSchema.shape.timeoutMs,
+  /**
+   * How long a request may hold its place, in milliseconds, where the limit says how many may be at once; then the place is
+   * free for others, with the event `holdExpired`, and the request goes on. Default: ten minutes.
+   */
+  holdMs: acquireOptionsSchema.shape.holdMs,
   /** Response statuses that freeze the key. Default: 429, 503 and 529. */
   freezeOn: z.array(z.int().min(400).max(599)).default(() => [...LATER]),
   /**

@@ -56,7 +56,8 @@ export class RequestTurns {
 
   /** Resolves when the turn has come, which holds its place until it is released; rejects as `acquire` does. */
   async wait({ key, cost, costs }: RequestTurn, signal: AbortSignal | undefined): Promise<Turn> {
-    return this.#shaper.acquire(key, { cost, costs, timeoutMs: this.#settings.timeoutMs, signal })
+    const { timeoutMs, holdMs } = this.#settings
+    return this.#shaper.acquire(key, { cost, costs, timeoutMs, holdMs, signal })
   }
 
   /**
