@@ -100,10 +100,16 @@ export class LiveRuleBook {
 
   /** @internal Returns the answer to a request, with the units of its costs that no quota of the limit of its key counts. */
   tellUncounted(answer: Admission, costs: Costs | undefined): Admission {
-    if (costs === undefined || !answer.accepted) return answer
-    const rule = this.#store.rules.find(answer.key)
-    const uncounted = rule === undefined ? [] : uncountedUnits(rule.limit, costs)
-    return uncounted.length === 0 ? answer : { ...answer, uncounted }
+    if (!answer.accepted) return answer
+    const uncounted = this.uncounted(answer.key, costs)
+    return uncounted === undefined ? answer : { ...answer, uncounted }
+  }
+
+  /** @internal The units of the costs that no quota of the limit of the key counts; undefined where all count. */
+  uncounted(key: string, costs: Costs | undefined): readonly string[] | undefined {
+    const rule = costs && this.#store.rules.find(key)
+    const units = rule === undefined ? [] : uncountedUnits(rule.limit, costs!)
+    return units.length === 0 ? undefined : units
   }
 
   /** The rule in force with exactly this pattern. */

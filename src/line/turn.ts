@@ -21,6 +21,11 @@ export interface TurnPorts {
 export interface Turn extends Departure, AsyncDisposable {
   readonly accepted: true
   /**
+   * Units of the request's `costs` that no quota of the key's limit counts as the turn departs: a typing error, or a limit that is
+   * to change. Absent where all count.
+   */
+  readonly uncounted?: readonly string[]
+  /**
    * Says what this turn really counts, as `job.settle` does: until it is released, or its `holdMs` are over.
    *
    * @throws (rejects) UnknownUnitError for a unit that the limit does not count, InvalidOptionsError

@@ -108,14 +108,15 @@ export class Shaper<Data = unknown, Result = unknown> {
     signal?.throwIfAborted()
     const turn = await this.#engine.turn(request, signal)
     if (!turn.accepted) throw new TurnRefusedError(turn)
-    return turn
+    return this.#tellUncounted(turn, request.costs)
   }
 
   /** Takes a turn if one is free now, and otherwise returns the refusal: `not-now` where there would be one later. */
   async tryAcquire(key: string, input: options.TryAcquireOptions = {}): Promise<Turn | TurnRefusal> {
     this.#assertOpen()
-    const turn = await this.#engine.turn(requests.readImmediateTurn(key, input), undefined)
-    return turn.accepted ? turn : requests.refusalOfTurn(turn)
+    const request = requests.readImmediateTurn(key, input)
+    const turn = await this.#engine.turn(request, undefined)
+    return turn.accepted ? this.#tellUncounted(turn, request.costs) : requests.refusalOfTurn(turn)
   }
 
   /** Returns a function that waits for its turn and then calls `fn`. It rejects as `acquire` does, and as `fn` does. */
@@ -265,6 +266,12 @@ export class Shaper<Data = unknown, Result = unknown> {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
+  }
+
+  /** A turn has methods, and cannot be copied. */
+  #tellUncounted(turn: Turn, costs: Costs | undefined): Turn {
+    const uncounted = this.limits.uncounted(turn.key, costs)
+    return uncounted === undefined ? turn : Object.assign(turn, { uncounted })
   }
 
   #assertOpen(): void {

@@ -35,6 +35,20 @@ describe('a unit that no quota of the limit counts', () => {
     expect(await shaper.enqueue('a', 0, { costs: { tokens: 5 } })).toMatchObject({ uncounted: ['tokens'] })
   })
 
+  it('is named by the turn that departs, under the limit that the key has then', async () => {
+    const stage = new Stage('9, 1/s')
+    const turn = await stage.shaper.tryAcquire('a', MISTYPED)
+    expect(turn).toMatchObject({ accepted: true, uncounted: ['tokens', 'tokns'] })
+    const waiting = stage.shaper.acquire('a', MISTYPED)
+    const counted = stage.shaper.acquire('a', { costs: { tokens: 5 } })
+    await stage.shaper.limits.set('*', LIMIT)
+    await stage.pass(2_000)
+    expect(await waiting).toMatchObject({ uncounted: ['tokns'] })
+    expect(await (await waiting).settle({ tokens: 4 })).toBe(true)
+    expect(await counted).not.toHaveProperty('uncounted')
+    expect(await stage.shaper.tryAcquire('a', MISTYPED)).not.toHaveProperty('uncounted')
+  })
+
   it('counts once a limit counts it, for the jobs that wait, too', async () => {
     const stage = new Stage('9, 1/s')
     stage.shaper.work(() => undefined)
