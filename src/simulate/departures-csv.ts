@@ -1,4 +1,6 @@
+import { quote } from '../core/describe.ts'
 import { SECOND } from '../core/duration.ts'
+import { InvalidOptionsError } from '../core/errors.ts'
 import type { Arrival } from './arrival.ts'
 import { csvField } from './csv-records.ts'
 import type { Outcome } from './key-line.ts'
@@ -27,6 +29,15 @@ export interface FurtherColumns {
   readonly units?: readonly string[]
   /** How long handlers take, in microseconds: then a row says when its handler ends. */
   readonly handlerTime?: number | undefined
+}
+
+/** @throws InvalidOptionsError for a unit with the name of a column: a file would have two columns of that name */
+export function checkColumnsOf(units: readonly string[]): void {
+  const clash = units.find((unit) => DEPARTURE_NAMES.has(unit))
+  if (clash === undefined) return
+  throw new InvalidOptionsError(
+    `--out: expected units with other names than the columns of the file (${[...DEPARTURE_NAMES].join(', ')}), got: ${quote(clash)}`,
+  )
 }
 
 export function departuresHeader({ units = [], handlerTime }: FurtherColumns = {}): string {

@@ -7,7 +7,12 @@ import type { RuleBook } from '../../core/rule-book.ts'
 import type { Arrival, ArrivalBatches } from '../../simulate/arrival.ts'
 import { Comparison, comparedPolicies } from '../../simulate/comparison.ts'
 import { renderComparison } from '../../simulate/comparison-picture.ts'
-import { departuresHeader, type FurtherColumns, formatDeparture } from '../../simulate/departures-csv.ts'
+import {
+  checkColumnsOf,
+  departuresHeader,
+  type FurtherColumns,
+  formatDeparture,
+} from '../../simulate/departures-csv.ts'
 import { generateArrivals, PATTERNS, type Pattern } from '../../simulate/generate-arrivals.ts'
 import { readArrivals } from '../../simulate/read-arrivals.ts'
 import { Simulation } from '../../simulate/simulation.ts'
@@ -107,6 +112,7 @@ async function simulate(file: string | undefined, given: Flags): Promise<void> {
   const other = otherLimits && new Simulation(otherLimits, handlerTime)
   const books = [limits, otherLimits].filter(isThere)
   const units = unitsOf(books)
+  if (flags.out !== undefined) checkColumnsOf(units)
   const columns = { units, handlerTime: flags.handlerMs === undefined ? undefined : handlerTime }
   const others = [comparison, other].filter(isThere)
   const unread = new UnreadNames(units)

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -59,6 +59,19 @@ describe('simulate says which columns of the arrivals it ignores', () => {
     const { stderr } = await run('simulate', wide, '-l', '9, 1/s')
     expect(stderr.match(/"column/g)).toHaveLength(8)
   })
+})
+
+it('simulate refuses to write a file with a unit that is called like one of its columns, and writes nothing', async () => {
+  const out = join(folder, 'clash.csv')
+  const arrivals = file('arrivals', 'offset_s,key\n0,a\n')
+  const limit = '9, 1/s, 1000 position/minute 400 each'
+  const { code, stderr } = await run('simulate', arrivals, '-l', limit, '--out', out)
+  expect(code).toBe(2)
+  expect(stderr).toMatch(
+    /--out: expected units with other names than the columns of the file \(offset_s, .+\), got: "position"/,
+  )
+  expect(existsSync(out)).toBe(false)
+  expect(await run('simulate', arrivals, '-l', limit)).toMatchObject({ code: 0 })
 })
 
 it('simulate names the quota that jobs alone exceed', async () => {
