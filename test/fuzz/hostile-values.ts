@@ -82,7 +82,7 @@ export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
       () => Object(Symbol('s')),
       () => new Date(Number.NaN),
       () => Promise.resolve('5, 1/s'),
-      () => class Limits {},
+      () => () => undefined,
       () => JSON.parse('{"__proto__": {"capacity": 5, "rate": "1/s"}}'),
       () => 10n ** 5_000n,
       () => Symbol('s'),
