@@ -1,6 +1,7 @@
 import { isVelvetRopeError } from '../../core/errors.ts'
 import type { Store } from '../scripts/store.ts'
-import { type admitVerb, type NamedRequest, sizeOfCall, type TimedAdmission } from './admit.ts'
+import type { admitVerb, NamedRequest, TimedAdmission } from './admit.ts'
+import { sizeOfCall } from './admit-calls.ts'
 
 /** One call is on its way while the next one is being written. */
 const MOST_UNDER_WAY = 2

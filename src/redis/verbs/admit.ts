@@ -13,6 +13,7 @@ import { MOST_PER_CALL } from '../scripts/prelude.ts'
 import { type Answer, list, number, oneOf, rest, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
+import { orderOfCalls, sizeOfCall } from './admit-calls.ts'
 import { costsText, encodeSettings } from './settings-text.ts'
 
 const place = { departsAt: number, waiting: number, capacity: number, position: number }
@@ -44,10 +45,6 @@ const script = defineScript('admit', import.meta.url, reply)
 
 /** Calls under way to one shard. */
 const MOST_CALLS = 4
-/** Bytes of data in one call: a larger one would hold others up, in Redis and on the way. */
-const MOST_BYTES = 1_000_000
-/** Keys of one call: a job for a new key takes four times as long as one more job for the same key. */
-const MOST_KEYS = 100
 /** Reading and writing what a quota counts takes half as long as all else of a key. */
 const KEYS_PER_QUOTA = 0.5
 
@@ -83,44 +80,22 @@ export function admitVerb(store: Store, rules: RedisRules, memory: FullMemory) {
     now?: number,
   ): Promise<TimedAdmission[]> => {
     memory.assertRoom('no job is admitted')
-    const admissions: TimedAdmission[] = []
     const weightOf = (key: string) => 1 + KEYS_PER_QUOTA * (rules.book.find(key)?.limit.quotas.length ?? 0)
+    const order = orderOfCalls(requests, weightOf)
+    const asked = order.map((place) => requests[place]!)
+    const admissions: TimedAdmission[] = Array(requests.length)
+    let from = 0
     let most = MOST_PER_CALL
-    while (admissions.length < requests.length) {
-      const from = admissions.length
-      const some = requests.slice(from, from + Math.min(most, sizeOfCall(requests, from, weightOf)))
+    while (from < asked.length) {
+      const some = asked.slice(from, from + Math.min(most, sizeOfCall(asked, from, weightOf)))
       const found = await calls[shard]!.run(() => admit(shard, some, now))
-      admissions.push(...found)
+      for (const [index, admission] of found.entries()) admissions[order[from + index]!] = admission
+      from += found.length
       // Where a call judges only the first of them, the next one is about as large as it can be.
       most = found.length < some.length ? 2 * found.length : MOST_PER_CALL
     }
     return admissions
   }
-}
-
-/**
- * How many requests, from the one at `from` on, go out in one call; at least one.
- *
- * @param weightOf how many keys without quotas take as long as this one
- */
-export function sizeOfCall(
-  requests: readonly NamedRequest[],
-  from: number,
-  weightOf: (key: string) => number = () => 1,
-): number {
-  const keys = new Set<string>()
-  let bytes = 0
-  let weight = 0
-  let size = 0
-  while (size < MOST_PER_CALL && from + size < requests.length) {
-    const { key, data } = requests[from + size]!
-    bytes += Buffer.byteLength(data)
-    if (!keys.has(key)) weight += weightOf(key)
-    keys.add(key)
-    if (size > 0 && (bytes > MOST_BYTES || weight > MOST_KEYS)) break
-    size++
-  }
-  return size
 }
 
 /** Jobs of one call that differ in no more than their id, their key, their trace and their data. */
