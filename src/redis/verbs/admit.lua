@@ -86,7 +86,7 @@ local new_jobs, rejected, answers, n = {}, 0, { 'ok', text(now) }, 2
 for index, job in ipairs(jobs) do
   if looked_at + usage.work >= MOST_LOOKED_AT then break end
   local bucket, rule = buckets[job.key] or others[job.key], kind_of[index].rule
-  local said, at_time, position = usage.is_marked(job.settings) and 'again~' or 'again', job.departsAt, job.position
+  local said, at_time, position = job.position and usage.is_marked(job.settings) and 'again~' or 'again', job.departsAt, job.position
   if not position then
     if bucket.book < book and change_limit(bucket, rule, now) then bucket.from, bucket.isMoved = -INF, true end
     local departs_at, place, retry_at, is_estimate, exceeded = judge(bucket, job.cost, job.settings, job.deadline, now)

@@ -63,12 +63,12 @@ local function write_bucket(b)
   b.fill = fill
 end
 
--- Writes up to MOST_PER_CALL buckets, each once, with two commands.
+-- Writes up to MOST_PER_CALL buckets, each once, with a few commands.
 local function write_buckets(buckets)
-  local records, fills, n = {}, {}, 0
+  local records, fills, texts, n = {}, {}, {}, 0
   for index, b in ipairs(buckets) do
     records[index * 2 - 1], records[index * 2] = b.key, record_of(b)
-    usage.write(b)
+    usage.write(b, texts)
     local fill = b.waiting / b.capacity
     if fill ~= b.fill then
       fills[n + 1], fills[n + 2], n = fill, b.key, n + 2
@@ -76,6 +76,7 @@ local function write_buckets(buckets)
     end
   end
   redis.call('HSET', K.buckets, unpack(records))
+  usage.write_all(texts)
   if n > 0 then redis.pcall('ZADD', K.fill, unpack(fills)) end
 end
 

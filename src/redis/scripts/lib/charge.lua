@@ -5,16 +5,28 @@ function usage.costs_text(settings)
   return string.match(settings or '', '^%S+ (.*)$')
 end
 
--- The same as a table; nil where it is not ours.
-function usage.named(settings)
-  local costs = usage.costs_text(settings)
-  if not costs then return {} end
-  local ok, named = pcall(cjson.decode, costs)
-  if not ok or type(named) ~= 'table' then return nil end
-  for _, units in pairs(named) do
-    if type(units) ~= 'number' or not (units >= 1 and units < INF) then return nil end
+do
+  -- By settings, those of this call: most jobs have the same.
+  local known = {}
+
+  local function parse(settings)
+    local costs = usage.costs_text(settings)
+    if not costs then return {} end
+    local ok, named = pcall(cjson.decode, costs)
+    if not ok or type(named) ~= 'table' then return nil end
+    for _, units in pairs(named) do
+      if type(units) ~= 'number' or not (units >= 1 and units < INF) then return nil end
+    end
+    return named
   end
-  return named
+
+  -- The same as a table, which is not to be changed; nil where it is not ours.
+  function usage.named(settings)
+    settings = settings or ''
+    local named = known[settings] or parse(settings)
+    known[settings] = named
+    return named
+  end
 end
 
 -- Of a job whose record may be foreign: then it names nothing, which must not stop the others.

@@ -5,6 +5,8 @@ do
   -- How much longer it takes to begin, and to follow a job, than to look at an entry: by the quotas. What its costs take is in
   -- `usage.work`.
   local FIRST, STEP, ROLLING, CALENDAR = 3, 1.5, 0.7, 1.2
+  -- Settings with the mark of an estimate, by those without.
+  local marked = {}
 
   -- The line from now on. It is kept with the bucket, so that a call that judges many requests follows it once.
   local function walk_of(bucket, now)
@@ -90,7 +92,9 @@ do
 
   -- Behind the settings of a job whose time is an estimate stands a mark, for when its request comes again.
   function usage.marked(settings, is_estimate)
-    return is_estimate and string.gsub(settings, '^%S+', '%0~', 1) or settings
+    if not is_estimate then return settings end
+    marked[settings] = marked[settings] or string.gsub(settings, '^%S+', '%0~', 1)
+    return marked[settings]
   end
 
   function usage.is_marked(settings)

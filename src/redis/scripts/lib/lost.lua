@@ -29,6 +29,7 @@ do
     local parts = usage.of(bucket)
     if not parts or not parts.hasUnits then return end
     local named = usage.named(settings)
+    if next(named) == nil then return end
     for _, part in ipairs(parts.quotas) do
       local units = named[part.unit]
       if units and units > most_of(part.unit) then

@@ -13,7 +13,7 @@ do
 
   -- How so many numbers are packed.
   local formats = {}
-  local function doubles(count)
+  function usage.doubles(count)
     formats[count] = formats[count] or '<' .. string.rep('d', count)
     return formats[count]
   end
@@ -22,8 +22,8 @@ do
   function Packed.__index(one, name)
     if name ~= 'ends' and name ~= 'used' then return nil end
     local count, by = one.size - one.skipped, forward_of(one.part)
-    local ends = { struct.unpack(doubles(count), one.raw, one.at + one.skipped * 8) }
-    local used = { struct.unpack(doubles(count), one.raw, one.at + (one.size + one.skipped) * 8) }
+    local ends = { struct.unpack(usage.doubles(count), one.raw, one.at + one.skipped * 8) }
+    local used = { struct.unpack(usage.doubles(count), one.raw, one.at + (one.size + one.skipped) * 8) }
     ends[count + 1], used[count + 1] = nil, nil
     for entry = 1, by ~= 0 and count or 0 do ends[entry] = ends[entry] + by end
     one.ends, one.used, usage.work = ends, used, usage.work + unpacking(count)
@@ -41,13 +41,14 @@ do
   local function with_sums(bucket, packed, whole)
     local n, from = 1, bucket.use[1].at - 2
     for index, one in ipairs(bucket.use) do
-      local _, counted, count = usage.counted(bucket, bucket.parts.quotas[index], one)
-      if not one.raw or one.skipped ~= count then return false end
+      local part = bucket.parts.quotas[index]
+      if not one.raw or one.skipped ~= usage.sums_in(bucket, part, one) then return false end
       usage.work = usage.work + reading(one.size)
-      if count > 1 then
+      if part.unit then
+        local _, counted = usage.counted(bucket, part, one)
         local middle = one.at + one.size * 8
         packed[n + 1], packed[n + 2] = string.sub(whole, from, middle - 1), counted
-        n, from = n + 2, middle + count * 8
+        n, from = n + 2, middle + #counted
       end
     end
     packed[n + 1] = string.sub(whole, from)
@@ -68,11 +69,11 @@ do
     local n = 1
     for index, one in ipairs(bucket.use) do
       local part = bucket.parts.quotas[index]
-      local before, counted, count = usage.counted(bucket, part, one)
+      local before, counted = usage.counted(bucket, part, one)
       local size = #one.used
-      packed[n + 1], packed[n + 2] = struct.pack('<I2', size + count), before
-      packed[n + 3] = struct.pack(doubles(size), unpack(ends_of(one, part)))
-      packed[n + 4], packed[n + 5] = counted, struct.pack(doubles(size), unpack(one.used))
+      packed[n + 1], packed[n + 2] = struct.pack('<I2', size + #counted / 8), before
+      packed[n + 3] = struct.pack(usage.doubles(size), unpack(ends_of(one, part)))
+      packed[n + 4], packed[n + 5] = counted, struct.pack(usage.doubles(size), unpack(one.used))
       n, usage.work = n + 5, usage.work + packing(size)
     end
     for index = n + 1, #packed do packed[index] = nil end

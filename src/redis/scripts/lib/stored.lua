@@ -80,13 +80,19 @@ do
     usage.clamp(bucket, now)
   end
 
-  -- Called where the bucket is written.
-  function usage.write(bucket)
+  -- Writes what quotas count: their buckets and texts, in turn.
+  function usage.write_all(texts)
+    if #texts > 0 and redis.call('HSET', K.quotas, unpack(texts)) > 0 then redis.call('HSET', K.meta, 'quotas', '1') end
+  end
+
+  -- Called where the bucket is written. `texts`: collects what `write_all` writes for many buckets.
+  function usage.write(bucket, texts)
     if not bucket.isUseChanged then return end
     bucket.isUseChanged = false
     if not bucket.parts or #bucket.parts.quotas == 0 then return redis.call('HDEL', K.quotas, bucket.key) end
     local packed = { struct.pack(HEAD, MAGIC, #bucket.parts.quotas, bucket.use.lostAt, bucket.use.changedAt) }
     usage.pack(bucket, packed)
-    if redis.call('HSET', K.quotas, bucket.key, table.concat(packed)) == 1 then redis.call('HSET', K.meta, 'quotas', '1') end
+    local n = texts and #texts or 0
+    if texts then texts[n + 1], texts[n + 2] = bucket.key, table.concat(packed) else usage.write_all({ bucket.key, table.concat(packed) }) end
   end
 end

@@ -10,20 +10,25 @@ do
   -- where they were counted, if there is one; when the count of a unit began, where that was not with the bucket; how many jobs ever
   -- joined the line and how many wait without a slot, by which it shows that such code has let one in or out since; how many of those
   -- name the unit, and how much; and when a turn last started.
-  local SUM, MOVED, BEGUN, COUNTED = -8, -7, -6, { -5, -4, -3, -2, -1 }
+  local SUM, MOVED, BEGUN, COUNTED, MOST = -8, -7, -6, { -5, -4, -3, -2, -1 }, 8
 
   -- Reads which of the entries of a quota are sums. Returns those of what waits, or none where they are not there.
   function usage.read_sums(one)
-    local middle = one.at + one.size * 8
-    -- What stands under `kind` as the next of them, if it is there.
-    local function take(kind)
-      if one.skipped == one.size or struct.unpack('<d', one.raw, one.at + one.skipped * 8) ~= kind then return nil end
-      one.skipped = one.skipped + 1
-      return (struct.unpack('<d', one.raw, middle + one.skipped * 8 - 8))
+    if not one.part.unit then
+      if struct.unpack('<d', one.raw, one.at) == SUM then one.skipped, one.sum = 1, struct.unpack('<d', one.raw, one.at + one.size * 8) end
+      return {}
     end
-    one.sum, one.moved, one.begun = take(SUM), take(MOVED), take(BEGUN)
+    local format, found = usage.doubles(math.min(one.size, MOST)), {}
+    -- Behind them comes where they end, which is no kind.
+    local kinds = { struct.unpack(format, one.raw, one.at) }
+    local values = { struct.unpack(format, one.raw, one.at + one.size * 8) }
+    for kind = SUM, COUNTED[#COUNTED] do
+      local place = one.skipped + 1
+      if kinds[place] == kind then found[kind], one.skipped = values[place], place end
+    end
+    one.sum, one.moved, one.begun = found[SUM], found[MOVED], found[BEGUN]
     local sums = {}
-    for index, kind in ipairs(COUNTED) do sums[index] = take(kind) end
+    for index, kind in ipairs(COUNTED) do sums[index] = found[kind] end
     return #sums == #COUNTED and sums or {}
   end
 
@@ -40,18 +45,22 @@ do
     return sums
   end
 
-  -- What is written before the entries of a quota: when they end, what they count, and how many they are.
+  -- How many sums are written with what a quota counts.
+  function usage.sums_in(bucket, part, one)
+    if not part.unit then return 1 end
+    return 1 + (one.moved and 1 or 0) + (bucket.use.begun[part.unit] and 1 or 0) + #COUNTED
+  end
+
+  local function packed(value) return value and struct.pack('<d', value) or '' end
+
+  -- What is written before the entries of a quota: when they end, and what they count.
   function usage.counted(bucket, part, one)
-    local ends, values = { SUM }, { quota.sum(one) }
-    local function add(kind, value) ends[#ends + 1], values[#values + 1] = kind, value end
-    if part.unit then
-      local sum, begun = bucket.use.sums[part.unit], bucket.use.begun[part.unit]
-      if one.moved then add(MOVED, one.moved) end
-      if begun then add(BEGUN, begun) end
-      local counts = { sum and bucket.joined or -1, jobs_without_slot(bucket), sum and sum.jobs or 0, sum and sum.units or 0, bucket.use.lastTurn }
-      for index, kind in ipairs(COUNTED) do add(kind, counts[index]) end
-    end
-    local format = '<' .. string.rep('d', #ends)
-    return struct.pack(format, unpack(ends)), struct.pack(format, unpack(values)), #ends
+    local unit = part.unit
+    if not unit then return packed(SUM), packed(quota.sum(one)) end
+    local use = bucket.use
+    local sum, begun, moved = use.sums[unit], use.begun[unit], one.moved
+    local ends = packed(SUM) .. packed(moved and MOVED) .. packed(begun and BEGUN) .. struct.pack(usage.doubles(#COUNTED), unpack(COUNTED))
+    return ends, packed(quota.sum(one)) .. packed(moved) .. packed(begun) .. struct.pack(usage.doubles(#COUNTED),
+      sum and bucket.joined or -1, jobs_without_slot(bucket), sum and sum.jobs or 0, sum and sum.units or 0, use.lastTurn)
   end
 end
