@@ -289,6 +289,8 @@ const FIVE = `1000000, 1/s, ${['', ' tokens', ' images', ' pages', ' calls']
   .map((unit) => `1000000000${unit}/10 minutes${unit && ' 10 each'}`)
   .join(', ')}`
 
+const FIVE_OF_JOBS = `1000000, 1/s, ${[600, 601, 602, 603, 604].map((s) => `1000000000/${s}s`).join(', ')}`
+
 /** Of a window of ten minutes, in seconds. */
 const SUB_WINDOW = 10
 const FILLED_FROM = -61 * SUB_WINDOW
@@ -308,9 +310,9 @@ async function filledQuotas(stage: RedisStage): Promise<Buffer> {
 }
 
 /** The same call, while all sub-windows of five quotas count something in each bucket. */
-const underFilledQuotas = ({ verb, prepare }: LargestCall): LargestCall => ({
+const underFilledQuotas = ({ verb, prepare }: LargestCall, limit = FIVE): LargestCall => ({
   verb,
-  limits: { '*': FIVE },
+  limits: { '*': limit },
   openedAt: FILLED_FROM,
   prepare: async (stage) => {
     const filled = await filledQuotas(stage)
@@ -332,8 +334,19 @@ const admitToAll: LargestCall = {
   },
 }
 
+const admitSeveral: LargestCall = {
+  verb: 'admit',
+  prepare: async (stage) => {
+    await admit(stage, 1)
+    const asked = Array.from({ length: 200 }, (_, index) => request(`n${index}`, { key: key(index % 40) }))
+    return () => stage.backend.verbs.admitMany(asked, at(DUE))
+  },
+}
+
 export const FILLED_CALLS: Readonly<Record<string, LargestCall>> = {
   'admit jobs under filled quotas': underFilledQuotas(admitToAll),
+  'admit jobs under filled quotas of jobs': underFilledQuotas(admitToAll, FIVE_OF_JOBS),
+  'admit several jobs of each key under filled quotas': underFilledQuotas(admitSeveral),
   ...Object.fromEntries(
     [
       'hand jobs over',

@@ -1,3 +1,4 @@
+import type { Limit } from '../../core/limit.ts'
 import { MOST_PER_CALL } from '../scripts/prelude.ts'
 import type { NamedRequest } from './admit.ts'
 
@@ -6,8 +7,19 @@ const MOST_BYTES = 1_000_000
 /** Keys of one call: a job for a new key takes four times as long as one more job for the same key. */
 const MOST_KEYS = 100
 
+/** Reading what a quota counts takes a fifth as long as all else of a key; of a unit, it is written too. */
+const KEYS_PER_QUOTA = 0.2
+const KEYS_PER_UNIT = 0.6
+
 /** How many keys without quotas take as long as this one. */
 type WeightOf = (key: string) => number
+
+/** How many keys without quotas take as long as one under this limit. */
+export function weightUnder(limit: Pick<Limit, 'quotas'> | undefined): number {
+  const ofUnits = limit?.quotas.filter(({ unit }) => unit !== undefined).length ?? 0
+  const ofJobs = (limit?.quotas.length ?? 0) - ofUnits
+  return 1 + KEYS_PER_QUOTA * ofJobs + KEYS_PER_UNIT * ofUnits
+}
 
 /** How many requests, from the one at `from` on, go out in one call; at least one. */
 export function sizeOfCall(

@@ -13,7 +13,7 @@ import { MOST_PER_CALL } from '../scripts/prelude.ts'
 import { type Answer, list, number, oneOf, rest, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
-import { orderOfCalls, sizeOfCall } from './admit-calls.ts'
+import { orderOfCalls, sizeOfCall, weightUnder } from './admit-calls.ts'
 import { costsText, encodeSettings } from './settings-text.ts'
 
 const place = { departsAt: number, waiting: number, capacity: number, position: number }
@@ -45,9 +45,6 @@ const script = defineScript('admit', import.meta.url, reply)
 
 /** Calls under way to one shard. */
 const MOST_CALLS = 4
-/** Reading and writing what a quota counts takes half as long as all else of a key. */
-const KEYS_PER_QUOTA = 0.5
-
 /** A request with the id that its producer gave it, or that was made for it: a request that comes twice is admitted once. */
 export type NamedRequest = JobRequest & { readonly id: string }
 
@@ -80,7 +77,7 @@ export function admitVerb(store: Store, rules: RedisRules, memory: FullMemory) {
     now?: number,
   ): Promise<TimedAdmission[]> => {
     memory.assertRoom('no job is admitted')
-    const weightOf = (key: string) => 1 + KEYS_PER_QUOTA * (rules.book.find(key)?.limit.quotas.length ?? 0)
+    const weightOf = (key: string) => weightUnder(rules.book.find(key)?.limit)
     const order = orderOfCalls(requests, weightOf)
     const asked = order.map((place) => requests[place]!)
     const admissions: TimedAdmission[] = Array(requests.length)

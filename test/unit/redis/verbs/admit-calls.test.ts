@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { orderOfCalls, sizeOfCall } from '../../../../src/redis/verbs/admit-calls.ts'
+import { parseLimit } from '../../../../src/core/limit.ts'
+import { orderOfCalls, sizeOfCall, weightUnder } from '../../../../src/redis/verbs/admit-calls.ts'
 import { request } from '../../../support/backend-driver.ts'
 
 /** By key and number: `a1` is a job of the key `a`. */
@@ -38,4 +39,13 @@ test('requests that go round the keys name each key in one call', () => {
   }
   expect(calls.map((keys) => keys.length)).toEqual([40, 10])
   expect(new Set(calls.flat()).size).toBe(50)
+})
+
+test.each([
+  [undefined, 1],
+  ['9, 1/s, 3 at once', 1],
+  ['9, 1/s, 9/minute, 9/hour', 1.4],
+  ['9, 1/s, 9/minute, 90 tokens/hour 9 each', 1.8],
+])('a key under %s takes as long as %d without quotas', (limit, keys) => {
+  expect(weightUnder(limit === undefined ? undefined : parseLimit(limit))).toBeCloseTo(keys)
 })
