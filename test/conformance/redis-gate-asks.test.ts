@@ -1,7 +1,11 @@
-import { expect, test } from 'vitest'
+import { Redis } from 'ioredis'
+import { expect, onTestFinished, test } from 'vitest'
 import { SECOND } from '../../src/core/duration.ts'
 import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import { at } from '../support/backend-driver.ts'
+import { connect } from '../support/redis-driver.ts'
+import { startRedis } from '../support/redis-server.ts'
+import { readsDuring } from '../support/script-reads.ts'
 import { restart } from './losses.ts'
 import { RedisStage } from './redis-stage.ts'
 
@@ -45,4 +49,21 @@ test('after a restart of Redis, too, jobs behind a dead worker do not ask every 
   expect(told.length).toBeLessThan(600)
   // The claim may have come just now.
   expect(Math.max(...told)).toBeLessThanOrEqual(0.02)
+})
+
+test('to tell a job to wait behind another, no more is read under quotas than under a pace alone', async () => {
+  const server = await startRedis()
+  const client = new Redis(server.url)
+  onTestFinished(() => client.disconnect())
+  const commandsUnder = async (limit: string) => {
+    const stage = await RedisStage.open(limit, { connection: connect(server.url), client })
+    await stage.lineUp('xyz', 0)
+    const [, y] = await stage.hand(0, 250)
+    const ask = async () => expect(await stage.gate(y!, 0.01)).toMatchObject({ kind: 'wait' })
+    await ask()
+    return (await readsDuring(client, ask)).commands
+  }
+  const commands = await commandsUnder('99, 500/s')
+  expect(commands).toBeGreaterThan(10)
+  expect(await commandsUnder('99, 500/s, 900/minute, 9000 tokens/minute 9 each, 90 at once')).toBe(commands)
 })

@@ -42,7 +42,7 @@ local function answer(at)
   local id, epoch, worker = ARGV[at], number(ARGV[at + 1]), ARGV[at + 2]
   local lead, lease, missed = number(ARGV[at + 3]), number(ARGV[at + 4]), ARGV[at + 5]
   local has_data = ARGV[at + 6] == '1'
-  local state, bucket, is_foreign = read_handed(id)
+  local state, bucket, is_foreign = read_handed(id, false, true)
   local is_readable, job = pcall(read_job, id)
   if is_foreign or not is_readable or job and not usage.named(job.settings) then return { 'foreign' } end
   -- The job expired when this worker asked before, and that answer was lost.
@@ -53,7 +53,7 @@ local function answer(at)
   if not bucket or not job then return { 'stale' } end
   local is_mine = state.state == 'handed' or (state.state == 'granted' and state.worker == worker)
   if state.epoch ~= epoch or not is_mine then return { 'stale' } end
-  if parse_member(redis.call('LINDEX', K.handed .. bucket.n, 0) or '') ~= id then
+  if bucket.isBehind then
     -- A worker that asks is alive: its lease is renewed.
     hold_lease(meta, id, now + (is_turn(id) and math.min(lease, NEWS) or lease))
     return { 'wait', text(ask_again(bucket, state)) }

@@ -59,7 +59,7 @@ local function grant(bucket, meta, job, state, worker, now, lead)
   bucket.from = -INF
   bucket.granted, bucket.grantedSlot, bucket.grantedCost = job.id, slot, job.cost
   bucket.handed = bucket.handed - job.cost
-  usage.charge_slot(bucket, 1, now)
+  usage.charge_slot(bucket, 1, now, job.settings)
   state.state, state.slot, state.onGrid, state.isSettled, state.worker = 'granted', slot, on_grid, false, worker
   return slot, start_at, had_slot and due or slot
 end

@@ -2,12 +2,16 @@
 
 -- Returns the state of a job that was handed over, and its bucket; whether one of them is foreign, and whether a part is missing.
 -- An error is returned and not raised, because it must not stop the other jobs of the call. `is_whole`: the caller may touch
--- all lists of the bucket.
-local function read_handed(id, is_whole)
+-- all lists of the bucket. `is_of_first`: it touches any only for the job that was handed over first. For one behind it, the bucket
+-- `isBehind`, and no more is read of it.
+local function read_handed(id, is_whole, is_of_first)
   local ok, state, bucket = pcall(function()
     local state = read_state(id)
     local bucket = state.key ~= '' and read_bucket(state.key) or nil
-    if bucket and is_whole then read_line(bucket) elseif bucket then read_list(bucket, 'handed') end
+    if not bucket then return state end
+    local first = is_of_first and redis.call('LINDEX', K.handed .. bucket.n, 0)
+    bucket.isBehind = is_of_first and parse_member(first or '') ~= id
+    if is_whole then read_line(bucket) elseif not (first and bucket.isBehind) then read_list(bucket, 'handed') end
     return state, bucket
   end)
   if not ok then

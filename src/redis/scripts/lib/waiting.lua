@@ -60,12 +60,12 @@ do
   end
 end
 
--- Counts the slot that the bucket has granted, or, with -1, takes that back.
-function usage.charge_slot(bucket, sign, now)
+-- Counts the slot that the bucket has granted, or, with -1, takes that back. `settings`: of its job, if they are known.
+function usage.charge_slot(bucket, sign, now, settings)
   local parts, use = usage.of(bucket)
   if not parts then return end
   for index = 1, now and #parts.quotas or 0 do forward.forget(use[index].ends, use[index].used, now) end
-  local settings = parts.hasUnits and usage.settings_of(bucket.granted) or nil
+  settings = settings or parts.hasUnits and usage.settings_of(bucket.granted) or nil
   usage.charge(bucket, usage.charges(parts, bucket.grantedCost, settings), bucket.grantedSlot, sign)
   usage.count(bucket, settings, -sign)
 end
