@@ -43,18 +43,16 @@ export function sizeOfCall(
 }
 
 /**
- * The places of the requests in the order in which they go out. Where one call does not take all of them, those of one key follow each
- * other, so that few calls read and write its bucket; the order within a key stays. An id with two keys is a conflict for the
- * second of them, so then all stay where they are.
+ * The places of requests that one call does not take, in the order in which they go out: those of one key follow each other, so that few
+ * calls read and write its bucket, and the order within a key stays. An id with two keys is a conflict for the second of them, so then
+ * all stay where they are: undefined.
  */
-export function orderOfCalls(requests: readonly NamedRequest[], weightOf: WeightOf): readonly number[] {
-  const places = requests.map((_, place) => place)
-  if (sizeOfCall(requests, 0, weightOf) === requests.length) return places
+export function orderOfCalls(requests: readonly NamedRequest[]): readonly number[] | undefined {
   const byKey = new Map<string, number[]>()
   const keys = new Map<string, string>()
   for (const [place, { id, key }] of requests.entries()) {
     const known = keys.get(id) ?? key
-    if (known !== key) return places
+    if (known !== key) return undefined
     keys.set(id, key)
     const others = byKey.get(key)
     if (others === undefined) byKey.set(key, [place])

@@ -78,18 +78,24 @@ export function admitVerb(store: Store, rules: RedisRules, memory: FullMemory) {
   ): Promise<TimedAdmission[]> => {
     memory.assertRoom('no job is admitted')
     const weightOf = (key: string) => weightUnder(rules.book.find(key)?.limit)
-    const order = orderOfCalls(requests, weightOf)
-    const asked = order.map((place) => requests[place]!)
+    let size = sizeOfCall(requests, 0, weightOf)
+    const order = size < requests.length ? orderOfCalls(requests) : undefined
+    const asked = order?.map((place) => requests[place]!) ?? requests
+    if (order !== undefined) size = sizeOfCall(asked, 0, weightOf)
     const admissions: TimedAdmission[] = Array(requests.length)
     let from = 0
     let most = MOST_PER_CALL
     while (from < asked.length) {
-      const some = asked.slice(from, from + Math.min(most, sizeOfCall(asked, from, weightOf)))
+      const some = asked.slice(from, from + Math.min(most, size))
       const found = await calls[shard]!.run(() => admit(shard, some, now))
-      for (const [index, admission] of found.entries()) admissions[order[from + index]!] = admission
+      for (const [index, admission] of found.entries()) {
+        const place = from + index
+        admissions[order?.[place] ?? place] = admission
+      }
       from += found.length
       // Where a call judges only the first of them, the next one is about as large as it can be.
       most = found.length < some.length ? 2 * found.length : MOST_PER_CALL
+      size = sizeOfCall(asked, from, weightOf)
     }
     return admissions
   }
@@ -120,7 +126,7 @@ function isAlike(a: NamedRequest, b: NamedRequest): boolean {
     a.settings === b.settings &&
     a.cost === b.cost &&
     a.deadline === b.deadline &&
-    costsText(a.costs) === costsText(b.costs)
+    (a.costs === b.costs || costsText(a.costs) === costsText(b.costs))
   )
 }
 
