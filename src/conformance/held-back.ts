@@ -73,7 +73,7 @@ export class HeldBack {
       parts = { quotas: new QuotaBook(this.#view), fullUntil: Number.NEGATIVE_INFINITY }
       this.#keys.set(name, parts)
     }
-    parts.quotas.replaceLimit(limit, this.#ledger.key(name).limitsAt(at), at + this.#settle)
+    parts.quotas.replaceLimit(limit, this.#ledger.key(name).limitsAt(at), at, at + this.#settle)
   }
 
   #start(start: StartEvent): void {

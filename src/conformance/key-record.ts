@@ -47,7 +47,7 @@ export class KeyRecord {
   }
 
   replaceLimit(limit: Limit, at: number, settle: number): void {
-    this.quotas.replaceLimit(limit, this.limitsAt(at), at + settle)
+    this.quotas.replaceLimit(limit, this.limitsAt(at), at, at + settle)
     const older = this.#limits.map((known) => ({ ...known, until: Math.min(known.until, at + settle) }))
     this.#limits = [{ limit, until: Number.POSITIVE_INFINITY }, ...older]
     if (older[0] !== undefined) this.warming.replaceLimit(older[0].limit, at)

@@ -1,3 +1,4 @@
+import { periodAround } from '../core/calendar.ts'
 import type { Limit } from '../core/limit.ts'
 import type { Quota } from '../core/quota.ts'
 import type { Costs } from '../core/usage.ts'
@@ -21,34 +22,50 @@ interface Part {
   readonly count: QuotaCount
 }
 
+/** A quota that no limit has any more, and which a start counts in for as long as its window lasts. */
+interface Past extends Part {
+  readonly until: number
+}
+
 /** The quotas of a key, and what counts in them, through all changes of its limit. */
 export class QuotaBook {
   readonly #view: View
   /** Of each limit that may be in force, in the order of its quotas. */
   readonly #parts = new Map<Limit, readonly Part[]>()
+  #past: readonly Past[] = []
 
   constructor(view: View) {
     this.#view = view
   }
 
   /**
-   * `limit` follows the first of `inForce`, which may all be in force until `until`. A quota goes on from one with the same window
-   * and unit, otherwise from the one of its unit that looks back farthest, and knows what that one counts; otherwise nothing.
+   * `limit` follows the first of `inForce`, between `from` and `to`: until then they may all be in force. A quota goes on from one with
+   * the same window and unit, otherwise from the one of its unit that looks back farthest, and knows what that one counts; otherwise
+   * nothing. One that is remembered is known as well as one in force.
    */
-  replaceLimit(limit: Limit, inForce: readonly Limit[], until: number): void {
-    if (limit.quotas.length === 0 && this.#parts.size === 0) return
+  replaceLimit(limit: Limit, inForce: readonly Limit[], from: number, to: number): void {
+    if (limit.quotas.length === 0 && this.#parts.size === 0 && this.#past.length === 0) return
     this.#keep(inForce)
+    // What counts more for an observer is known for longer.
+    const [begin, now] = this.#view.late === 'greater' ? [from, to] : [to, from]
+    this.#forget(now, now)
     const [before] = inForce
-    const predecessors = (before && this.#parts.get(before)) ?? []
+    const current = (before && this.#parts.get(before)) ?? []
+    const known: readonly Part[] = [...current, ...this.#past]
     const parts = limit.quotas.map((quota) => {
-      const ofUnit = predecessors.filter((part) => part.quota.unit === quota.unit)
+      const ofUnit = known.filter((part) => part.quota.unit === quota.unit)
       const same = ofUnit.find((part) => isSameWindow(part.quota, quota))
       if (same !== undefined) return { quota, count: same.count }
       const [longest] = ofUnit.sort((a, b) => lengthOf(b.quota) - lengthOf(a.quota))
-      if (longest !== undefined) return { quota, count: longest.count.followedBy(quota, until) }
-      const knownFrom = before === undefined ? Number.NEGATIVE_INFINITY : until
+      if (longest !== undefined) return { quota, count: longest.count.followedBy(quota, to) }
+      const knownFrom = before === undefined ? Number.NEGATIVE_INFINITY : to
       return { quota, count: new QuotaCount(quota, this.#view, knownFrom) }
     })
+    const replaced = current.map((part): Past => ({ ...part, until: endOf(part.quota, begin) }))
+    this.#past = [...this.#past, ...replaced].filter(
+      ({ quota }) => !limit.quotas.some((other) => isKnownBy(quota, other)),
+    )
+    this.#forget(now, now)
     this.#parts.set(limit, parts)
   }
 
@@ -64,19 +81,17 @@ export class QuotaBook {
   }
 
   /**
-   * Counts a start, under the limits that may be in force. Where they say different things of a job that names no units, the least
-   * counts.
+   * Counts a start, under the limits that may be in force. Where they, or those before, say different things of a job that names no
+   * units, the least counts.
    */
   start(job: Counting, charge: Charge, limits: readonly Limit[]): void {
-    if (this.#parts.size === 0) return
+    if (this.#parts.size === 0 && this.#past.length === 0) return
     this.#keep(limits)
-    const counts = new Map<QuotaCount, number>()
-    for (const parts of this.#parts.values()) {
-      for (const { quota, count } of parts) {
-        const units = unitsIn(quota, job)
-        counts.set(count, Math.min(units, counts.get(count) ?? units))
-      }
-    }
+    this.#forget(charge.readAt, charge.at)
+    const known = [...this.#parts.values(), this.#past].flat()
+    const leastOf = (unit: string | undefined) =>
+      Math.min(...known.filter(({ quota }) => quota.unit === unit).map(({ quota }) => unitsIn(quota, job)))
+    const counts = new Map(known.map(({ quota, count }) => [count, leastOf(quota.unit)]))
     for (const [count, units] of counts) count.add(charge, units)
   }
 
@@ -93,6 +108,11 @@ export class QuotaBook {
   #keep(inForce: readonly Limit[]): void {
     for (const limit of this.#parts.keys()) if (!inForce.includes(limit)) this.#parts.delete(limit)
   }
+
+  /** Forgets what was replaced a whole window ago, and that in which nothing counts. */
+  #forget(readAt: number, at: number): void {
+    this.#past = this.#past.filter(({ count, until }) => until > at && count.used(readAt, at) > 0)
+  }
 }
 
 /** Returns what the job counts in the quota: an estimate until it is settled. */
@@ -103,6 +123,18 @@ export function unitsIn({ unit, each = 0 }: Quota, { cost, costs }: Counting): n
 function isSameWindow({ window: a }: Quota, { window: b }: Quota): boolean {
   if ('length' in a) return 'length' in b && a.length === b.length
   return !('length' in b) && a.period === b.period && a.zone === b.zone
+}
+
+/** Whether what counts in a quota is known from another one. */
+function isKnownBy(quota: Quota, other: Quota): boolean {
+  const [window, longer] = [quota.window, other.window]
+  const isLonger = 'length' in window && 'length' in longer && longer.length > window.length
+  return quota.unit === other.unit && (isLonger || isSameWindow(quota, other))
+}
+
+/** When the window is over in which a start at `at` counts. */
+function endOf({ window }: Quota, at: number): number {
+  return 'length' in window ? at + window.length : periodAround(window, at).until
 }
 
 const HOUR = 3_600_000_000

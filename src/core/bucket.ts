@@ -17,6 +17,7 @@ import type { Limit } from './limit.ts'
 import type { LineEnd } from './line-end.ts'
 import type { Projection } from './projection.ts'
 import { entriesAt } from './quota.ts'
+import { countedUnder } from './remembered.ts'
 import * as usages from './usage.ts'
 import type { NamedUnits } from './waiting-charges.ts'
 import { cooledBy, spacing, warmedBy } from './warmth.ts'
@@ -45,8 +46,10 @@ export interface Bucket {
   lastStart: number
   startedCost: number
   startedWarmth: number
-  /** What the quotas of the limit count; undefined where it has none. */
+  /** What the quotas of the limit count, and behind them those of `counted`; undefined where there is none. */
   usage: usages.Usage | undefined
+  /** The quotas of the limit, and behind them those that are remembered (remembered.ts); absent where none is. */
+  counted?: usages.Quotas | undefined
   /** How many jobs wait, and what they name in other units. A line whose bucket does not say is followed job by job. */
   readonly jobs?: number
   readonly named?: NamedUnits | undefined
@@ -183,12 +186,11 @@ export function unfreeze(bucket: Bucket): void {
 /**
  * Applies a new limit, counted from the last slot. If the last start was later than its slot by more than the new
  * tolerance, it counts from that start. A lower capacity drops no job. Time already spent warming up counts for the new
- * warm-up, up to its length, and what quotas counted counts for the new ones of the same unit.
+ * warm-up, up to its length, and what quotas counted counts for the new ones of the same unit, and is remembered without them.
  */
 export function changeLimit(bucket: Bucket, limit: Limit, now: number): void {
   const before = spacing(bucket.limit, bucket.lastWarmth, bucket.lastCost)
-  const { usage = [] } = bucket
-  bucket.usage = limit.quotas.length === 0 ? undefined : usages.changeUsage(bucket.limit, usage, limit, now)
+  changeCounted(bucket, limit, now)
   bucket.limit = limit
   bucket.lastWarmth = Math.min(bucket.lastWarmth, limit.warmUp)
   bucket.startedWarmth = Math.min(bucket.startedWarmth, limit.warmUp)
@@ -197,6 +199,15 @@ export function changeLimit(bucket: Bucket, limit: Limit, now: number): void {
   const fromSlot = bucket.next + (wait - before)
   bucket.next = Math.max(fromSlot, earliestAfterStart(bucket))
   bucket.carry = 0
+}
+
+/** Counts on under the limit what was counted until now, and forgets what of that is over. */
+export function changeCounted(bucket: Bucket, limit: Limit, now: number): void {
+  const { usage = [], counted = bucket.limit } = bucket
+  const after = countedUnder(limit, counted, usage, now)
+  bucket.usage = after.quotas.length === 0 ? undefined : usages.changeUsage(counted, usage, after, now)
+  if (after !== limit) bucket.counted = after
+  else if (bucket.counted !== undefined) bucket.counted = undefined
 }
 
 /** Returns the distance from the last start to the next, without the tolerance. */
@@ -210,9 +221,9 @@ function earliestAfterStart(bucket: Bucket): number {
 }
 
 /** Returns the time from which an empty bucket equals a new one: a cold bucket is like a new one. */
-export function forgettableAt({ next, warmth, frozenUntil, usage }: Bucket): number {
+export function forgettableAt({ next, warmth, frozenUntil, limit, usage, counted = limit }: Bucket): number {
   const at = Math.max(next + warmth, frozenUntil)
-  return usage === undefined ? at : Math.max(at, usages.forgettableAt(usage))
+  return usage === undefined ? at : Math.max(at, usages.forgettableAt(counted, usage))
 }
 
 /** Whether no job waits and the bucket equals a new one, so that it may be deleted. */

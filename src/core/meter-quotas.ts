@@ -118,8 +118,10 @@ export function countsAt(
 
 /** `forgottenAt` of meter.ts, and when nothing counts any more. */
 export function quotasForgottenAt(state: QuotaMeterState): number {
-  const uses = state.counted?.uses ?? []
-  return Math.max(forgottenAt(state), forgettableAt(uses))
+  const { counted } = state
+  return counted === undefined
+    ? forgottenAt(state)
+    : Math.max(forgottenAt(state), forgettableAt(counted, counted.uses))
 }
 
 /** Joins the level and what counts; `EMPTY` where that is nothing. */

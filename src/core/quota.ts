@@ -20,10 +20,12 @@ export interface Quota {
   /** What a job counts that does not say; undefined for cost units, which every job has. */
   readonly each: number | undefined
   readonly window: RollingWindow | CalendarWindow
+  /** Of one that is remembered, because the limit has it no more (remembered.ts): when it is forgotten. */
+  readonly until?: number
 }
 
-/** What tells the quotas of a limit apart. */
-export type QuotaWindow = Pick<Quota, 'unit' | 'window'>
+/** What tells the quotas of a limit apart, and those that are remembered. */
+export type QuotaWindow = Pick<Quota, 'unit' | 'window' | 'until'>
 
 export interface RollingWindow {
   /** Microseconds. */
@@ -58,6 +60,11 @@ export function isRolling(window: Quota['window']): window is RollingWindow {
 /** How far the window looks back, in microseconds; of a calendar about so far. */
 export function lengthOf(window: Quota['window']): number {
   return isRolling(window) ? window.length : LENGTHS[window.period]
+}
+
+export function isSameWindow({ window: a }: QuotaWindow, { window: b }: QuotaWindow): boolean {
+  if (isRolling(a)) return isRolling(b) && a.length === b.length
+  return !isRolling(b) && a.period === b.period && a.zone === b.zone
 }
 
 export function createUse(): QuotaUse {

@@ -6,6 +6,7 @@
 import type { Limit } from './limit.ts'
 import type { WaitingJob } from './projection.ts'
 import * as quotas from './quota.ts'
+import { sourceOf } from './remembered.ts'
 
 /** What a job counts in named units, such as `{ tokens: 1200 }`; whole numbers above 0. */
 export type Costs = Readonly<Record<string, number>>
@@ -26,9 +27,12 @@ export type CountedJob = WaitingJob & Counted
 /** The part of a limit that quotas are. */
 export type Quotas = Pick<Limit, 'quotas'>
 
-interface Windows {
+/** What tells the quotas of a limit apart. */
+export interface Windows {
   readonly quotas: readonly quotas.QuotaWindow[]
 }
+
+const NEVER = Number.POSITIVE_INFINITY
 
 export function createUsage({ quotas: parts }: Quotas): Usage {
   return parts.map(quotas.createUse)
@@ -143,31 +147,21 @@ export function tidy(limit: Quotas, usage: Usage, now: number): void {
   for (let index = 0; index < usage.length; index++) quotas.tidy(limit.quotas[index]!, usage[index]!, now)
 }
 
-/** Returns the usage under a limit that changed at `now`. A quota goes on from the one of its unit that looks back farthest. */
+/**
+ * Returns the usage under a limit that changed at `now`: each quota goes on from one of its unit (`sourceOf` of remembered.ts), and one
+ * whose unit was not counted begins empty.
+ */
 export function changeUsage(before: Windows, usage: Readonly<Usage>, after: Quotas, now: number): Usage {
   return after.quotas.map((quota) => {
-    const source = sourceOf(before, quota)
+    const source = sourceOf(before, usage, quota, now)
     if (source === undefined) return quotas.createUse()
     const [known, use] = [before.quotas[source]!, usage[source]!]
-    return isSameWindow(known, quota) ? quotas.copyUse(use) : quotas.carryOver(known, use, quota, now)
+    return quotas.isSameWindow(known, quota) ? quotas.copyUse(use) : quotas.carryOver(known, use, quota, now)
   })
 }
 
-/** Returns the place of the quota from which one of a changed limit goes on; undefined: no other counts its unit. */
-export function sourceOf(before: Windows, quota: quotas.QuotaWindow): number | undefined {
-  const same = before.quotas
-    .map((known, index) => ({ known, index }))
-    .filter(({ known }) => known.unit === quota.unit)
-  const [longest] = same.toSorted((a, b) => quotas.lengthOf(b.known.window) - quotas.lengthOf(a.known.window))
-  return (same.find(({ known }) => isSameWindow(known, quota)) ?? longest)?.index
-}
-
-/** When the usage no longer affects a departure. */
-export function forgettableAt(usage: Readonly<Usage>): number {
-  return Math.max(Number.NEGATIVE_INFINITY, ...usage.map(quotas.forgettableAt))
-}
-
-export function isSameWindow({ window: a }: quotas.QuotaWindow, { window: b }: quotas.QuotaWindow): boolean {
-  if (quotas.isRolling(a)) return quotas.isRolling(b) && a.length === b.length
-  return !quotas.isRolling(b) && a.period === b.period && a.zone === b.zone
+/** When the usage no longer affects a departure, also under a limit that comes back. */
+export function forgettableAt({ quotas: parts }: Windows, usage: Readonly<Usage>): number {
+  const ends = usage.map((use, index) => Math.min(quotas.forgettableAt(use), parts[index]!.until ?? NEVER))
+  return Math.max(Number.NEGATIVE_INFINITY, ...ends)
 }

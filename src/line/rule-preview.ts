@@ -3,10 +3,10 @@ import { MILLISECOND } from '../core/duration.ts'
 import { differenceOf, type LayeredBook } from '../core/layered-book.ts'
 import { formatLimit, hasParts, type Limit, parseStoredLimit } from '../core/limit.ts'
 import type { LineJob, LineView } from '../core/line-view.ts'
-import { lengthOf, type Quota } from '../core/quota.ts'
+import { isSameWindow, lengthOf, type Quota } from '../core/quota.ts'
 import type { Rule } from '../core/rule-book.ts'
 import type { PreviewedStanding, PreviewSample, RulePreview } from '../core/rule-view.ts'
-import { chargesOf, isSameWindow } from '../core/usage.ts'
+import { chargesOf } from '../core/usage.ts'
 
 interface RankedSample extends PreviewSample {
   readonly isUngoverned: boolean

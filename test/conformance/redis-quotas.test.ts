@@ -61,7 +61,7 @@ describe('a quota', () => {
 
   test('that is changed goes on from what it counted', async () => {
     const stage = await RedisStage.open('9, 10/s, 3/minute, tolerance 0')
-    await stage.lineUp('abcde', 0)
+    await stage.lineUp('abcdef', 0)
     for (const seconds of [0, 0.1, 0.2]) await stage.run(seconds)
     await stage.backend.rules.change(
       { kind: 'set', rule: parseRule('*', '9, 10/s, 4/minute, tolerance 0') },
@@ -71,6 +71,9 @@ describe('a quota', () => {
     expect(await stage.hand(30)).toEqual([])
     await stage.backend.rules.change({ kind: 'set', rule: parseRule('*', '9, 10/s, tolerance 0') }, at(31))
     expect((await stage.run(31)).id).toBe('e')
+    // It is remembered for a minute.
+    expect(await usages(stage)).toEqual(['a'])
+    expect((await stage.run(91)).id).toBe('f')
     expect(await usages(stage)).toEqual([])
     await balances(stage)
   })

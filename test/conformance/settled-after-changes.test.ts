@@ -48,16 +48,31 @@ describe.each(DRIVERS)('%s: a start from before a change of its limit', (_, open
   })
 
   test.each([PACE, PLACES])(
-    'takes nothing from later starts, where its unit was gone under %s',
+    'settles both ways, where its unit was gone under %s for a while',
     async (between) => {
       const { driver, used } = await startedUnder(TOKENS, between, TOKENS)
       await driver.admit(request('b'), at(0.1))
       expect(await driver.startNext(at(0.1))).toMatchObject({ id: 'b' })
-      expect(await used(0.2)).toEqual([100])
+      expect(await used(0.2)).toEqual([200])
       expect(await driver.settle('a', { tokens: 0 }, at(0.2))).toBe(true)
       expect(await used(0.2)).toEqual([100])
-      expect(await driver.settle('b', { tokens: 10 }, at(0.2))).toBe(true)
-      expect(await used(0.2)).toEqual([10])
+      expect(await driver.settle('b', { tokens: 110 }, at(0.2))).toBe(true)
+      expect(await used(0.2)).toEqual([110])
+    },
+  )
+
+  test.each([PACE, PLACES])(
+    'takes nothing from later starts, where its unit was gone under %s for a window',
+    async (between) => {
+      const { driver, used } = await startedUnder(TOKENS, between)
+      await driver.setRule('*', TOKENS, at(70))
+      await driver.admit(request('b'), at(70.1))
+      expect(await driver.startNext(at(70.1))).toMatchObject({ id: 'b' })
+      expect(await used(70.2)).toEqual([100])
+      expect(await driver.settle('a', { tokens: 0 }, at(70.2))).toBe(true)
+      expect(await used(70.2)).toEqual([100])
+      expect(await driver.settle('b', { tokens: 10 }, at(70.2))).toBe(true)
+      expect(await used(70.2)).toEqual([10])
     },
   )
 

@@ -25,15 +25,26 @@ describe.each(DRIVERS)('%s: a start from before a change of windows', (_, open) 
     return { driver, used, start }
   }
 
-  test('takes nothing from a later start, where a shorter window has forgotten it', async () => {
+  test('takes nothing from a later start, where it is over and its unit is counted anew', async () => {
+    const { driver, used, start } = await startedUnder(per('minute'), per('second'))
+    await driver.setRule('*', per('minute'), at(70))
+    expect(await used(70)).toEqual([0])
+    expect(await start('b', 100, 71)).toBe('b')
+    expect(await driver.settle('a', { tokens: 1 }, at(72))).toBe(true)
+    expect(await used(72)).toEqual([100])
+    expect(await start('c', 99, 73)).toBeUndefined()
+    expect(await driver.settle('b', { tokens: 1 }, at(74))).toBe(true)
+    expect(await used(74)).toEqual([1])
+  })
+
+  test('settles both ways where its window was a shorter one for a while', async () => {
     const { driver, used, start } = await startedUnder(per('hour'), per('second'), per('hour'))
-    expect(await used(6)).toEqual([0])
-    expect(await start('b', 100, 9)).toBe('b')
+    expect(await used(6)).toEqual([100])
+    expect(await start('b', 99, 9)).toBeUndefined()
     expect(await driver.settle('a', { tokens: 1 }, at(12))).toBe(true)
-    expect(await used(12)).toEqual([100])
-    expect(await start('c', 99, 13)).toBeUndefined()
-    expect(await driver.settle('b', { tokens: 1 }, at(14))).toBe(true)
-    expect(await used(14)).toEqual([1])
+    expect(await used(12)).toEqual([1])
+    expect((await driver.startNext(at(13)))?.id).toBe('b')
+    expect(await used(13)).toEqual([100])
   })
 
   test.each(['hour', '30s', ' day in UTC'])(

@@ -63,7 +63,7 @@ export class Ledger {
    */
   note(shard: Shard, job: number, known?: Known): boolean {
     if (this.#starts === undefined) return true
-    const counted = chargesOf(shard, job)
+    const counted = chargesOf(shard, job).slice(0, quotasOf(shard.limit).length)
     const mostOf = (index: number) =>
       quotasOf(shard.limit)[index]!.each === undefined ? known?.knownCost : known?.knownTokens
     const charges = counted.map((units, index) => Math.min(units, mostOf(index) ?? units))
@@ -135,9 +135,9 @@ export class Ledger {
     const granted = shard.bucket.granted - 1
     const isAhead = granted !== -1 && this.#find(granted) === undefined
     const charges = isAhead ? chargesOf(shard, granted) : []
-    return quotasOf(shard.limit).every((_, index) => {
+    return quotasOf(shard.limit).every((quota, index) => {
       let counted = 0
-      for (const [end, used] of shard.use.quotas[index]!.entries()) if (end > 0) counted += used
+      for (const [end, used] of shard.use.of(quota).entries()) if (end > 0) counted += used
       return counted <= this.#used(shard, index, Number.POSITIVE_INFINITY) + (charges[index] ?? 0)
     })
   }

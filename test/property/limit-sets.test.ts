@@ -81,8 +81,19 @@ const stepOf = (limit: fc.Arbitrary<string>, forMs: fc.Arbitrary<number | undefi
 interface Start {
   readonly at: number
   readonly cost: number
-  readonly named: number | undefined
+  /** What it said, or else what the limit said; of a unit that nothing counted, 0. */
+  readonly tokens: number
   settled: number | undefined
+}
+
+/** A window of a unit: of a quota in force, or of one that is remembered. It knows the starts from that place on. */
+interface Span {
+  readonly unit: string | undefined
+  readonly length: number
+  readonly from: number
+  readonly each: number | undefined
+  /** When it is over; Infinity: it is in force. */
+  readonly until: number
 }
 
 /** Judges each start by all before it, with nothing of the code under test but the reading of limits. */
@@ -90,34 +101,36 @@ class Oracle {
   readonly breaches: string[] = []
   readonly #starts: Start[] = []
   #limit: Limit
-  /** So many starts came before the last change, some perhaps in its instant: its quotas know only what others counted of them. */
-  #unknown = 0
+  #spans: Span[] = []
   #running = 0
   #left = 0
 
   constructor(text: string) {
     this.#limit = parseLimit(text)
+    this.#replaceSpans(0)
   }
 
   get hasPlaces(): boolean {
     return this.#limit.concurrency < Number.POSITIVE_INFINITY
   }
 
-  change(text: string): void {
+  change(text: string, at: number): void {
     this.#limit = parseLimit(text)
-    this.#unknown = this.#starts.length
     this.#left = this.#running
+    this.#replaceSpans(at)
   }
 
   start(at: number, cost: number, named: number | undefined): Start {
-    const start: Start = { at, cost, named, settled: undefined }
-    for (const { amount, unit, each, window } of this.#limit.quotas) {
+    this.#forget(at)
+    const each = this.#spans.find(({ unit }) => unit === 'tokens')?.each ?? 0
+    const start: Start = { at, cost, tokens: named ?? each, settled: undefined }
+    for (const { amount, unit, window } of this.#limit.quotas) {
       if (!('length' in window)) continue
-      const count = (one: Start) => (unit === undefined ? one.cost : (one.settled ?? one.named ?? each!))
-      const before = this.#starts.slice(this.#unknown).filter((one) => one.at > at - window.length)
-      const used = before.reduce((sum, one) => sum + count(one), 0)
-      if (used > 0 && used + count(start) > amount) {
-        this.breaches.push(`${at}: ${used} + ${count(start)} of ${amount} ${unit ?? 'units'}`)
+      const span = this.#spans.find((one) => one.unit === unit && one.length === window.length)!
+      const used = this.#used(span, at)
+      const units = countOf(start, unit)
+      if (used > 0 && used + units > amount) {
+        this.breaches.push(`${at}: ${used} + ${units} of ${amount} ${unit ?? 'units'}`)
       }
     }
     this.#running++
@@ -131,6 +144,47 @@ class Oracle {
     this.#running--
     this.#left = Math.min(this.#left, this.#running)
   }
+
+  #used({ unit, length, from }: Span, at: number): number {
+    const before = this.#starts.slice(from).filter((one) => one.at > at - length)
+    return before.reduce((sum, one) => sum + countOf(one, unit), 0)
+  }
+
+  /** What counts nothing more, or was replaced a whole window ago, is remembered no longer. */
+  #forget(at: number): void {
+    this.#spans = this.#spans.filter(
+      (span) => span.until === Number.POSITIVE_INFINITY || (span.until > at && this.#used(span, at) > 0),
+    )
+  }
+
+  /** A quota goes on from its own window, or else from the longest of its unit; what is replaced by none as long is remembered. */
+  #replaceSpans(at: number): void {
+    this.#forget(at)
+    const known = this.#spans
+    const current = this.#limit.quotas.flatMap(({ unit, each, window }): Span[] => {
+      if (!('length' in window)) return []
+      const { length } = window
+      const ofUnit = known.filter((span) => span.unit === unit).sort((a, b) => b.length - a.length)
+      const source = ofUnit.find((span) => span.length === length) ?? ofUnit[0]
+      const begin = source === undefined ? this.#starts.length : this.#firstIn(source, at)
+      return [{ unit, length, each, from: begin, until: Number.POSITIVE_INFINITY }]
+    })
+    const past = known
+      .map((span) => ({ ...span, until: Math.min(span.until, at + span.length) }))
+      .filter((span) => !current.some(({ unit, length }) => unit === span.unit && length >= span.length))
+      .filter((span) => this.#used(span, at) > 0)
+      .map((span) => ({ ...span, each: current.find(({ unit }) => unit === span.unit)?.each ?? span.each }))
+    this.#spans = [...current, ...past]
+  }
+
+  #firstIn({ from, length }: Span, at: number): number {
+    const first = this.#starts.findIndex((start) => start.at > at - length)
+    return Math.max(from, first === -1 ? this.#starts.length : first)
+  }
+}
+
+function countOf({ cost, tokens, settled }: Start, unit: string | undefined): number {
+  return unit === undefined ? cost : (settled ?? tokens)
 }
 
 test.each<[string, Drawn]>([
@@ -175,7 +229,7 @@ test.each<[string, Drawn]>([
         // A caller whose turn has come hears of it a moment later.
         await clock.advance(0)
         await shaper.limits.set('*', text)
-        oracle.change(text)
+        oracle.change(text, clock.now())
       }
       for (const { afterMs, action } of steps) {
         await clock.advance(afterMs * MS)

@@ -1,4 +1,5 @@
 import {
+  changeCounted,
   changeLimit,
   createBucket,
   depart,
@@ -63,16 +64,17 @@ export class CoreDriver {
   startNext(now: number, actual?: usages.Costs): readonly [id: string, slot: number] | undefined {
     if (this.#due > now) return undefined
     const job = this.#line.shift()!
-    const { limit, usage } = this.#bucket
     const slot = reserveDue(this.#bucket, job.cost, this.#due, now)
     depart(this.#bucket, job.cost, now)
+    changeCounted(this.#bucket, this.#bucket.limit, now)
+    const { limit, counted = limit, usage } = this.#bucket
     if (usage !== undefined) {
-      const charges = usages.chargesOf(limit, job)
-      usages.tidy(limit, usage, now)
-      usages.charge(limit, usage, charges, now)
+      const charges = usages.chargesOf(counted, job)
+      usages.tidy(counted, usage, now)
+      usages.charge(counted, usage, charges, now)
       for (const [unit, units] of Object.entries(actual ?? {})) {
-        const index = limit.quotas.findIndex((quota) => quota.unit === unit)
-        usages.settle(limit, usage, unit, charges[index]!, units, now)
+        const index = counted.quotas.findIndex((quota) => quota.unit === unit)
+        usages.settle(counted, usage, unit, charges[index]!, units, now)
       }
     }
     this.#arm()

@@ -4,7 +4,7 @@ import { shardPrelude } from '../../src/redis/scripts/prelude.ts'
 
 const LIB = new URL('../../src/redis/scripts/lib/', import.meta.url)
 const PARTS =
-  'values shard forward lease job warmth quota room calendar usage packed stored charge change lost moved bucket pace blocks next line sums waiting join'
+  'values shard forward lease job warmth quota room calendar usage packed stored charge remembered change lost moved bucket pace blocks next line sums waiting join'
     .split(' ')
     .map((part) => readFileSync(new URL(`${part}.lua`, LIB), 'utf8'))
 /** Jobs of one script, which may take longer here than a verb may. */

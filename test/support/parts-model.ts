@@ -1,4 +1,12 @@
-import { type Bucket, changeLimit, createBucket, depart, leave, reserveDue } from '../../src/core/bucket.ts'
+import {
+  type Bucket,
+  changeCounted,
+  changeLimit,
+  createBucket,
+  depart,
+  leave,
+  reserveDue,
+} from '../../src/core/bucket.ts'
 import type { Limit } from '../../src/core/limit.ts'
 import * as usages from '../../src/core/usage.ts'
 import { admit } from '../../src/core/verdict.ts'
@@ -47,7 +55,8 @@ export class PartsModel {
     const job = this.line.shift()!
     const slot = reserveDue(bucket, job.cost, due, now)
     depart(bucket, job.cost, now)
-    usages.charge(bucket.limit, bucket.usage!, usages.chargesOf(bucket.limit, job), now)
+    this.#changeCounted(now)
+    usages.charge(this.#counted, bucket.usage!, usages.chargesOf(this.#counted, job), now)
     this.running.set(job.id, { job, at: now, isSettled: false })
     this.#from = Number.NEGATIVE_INFINITY
     return { id: job.id, slot }
@@ -69,11 +78,18 @@ export class PartsModel {
     const run = this.running.get(id)
     if (run === undefined || run.isSettled) return false
     run.isSettled = true
-    const { limit, usage } = this.bucket
+    const counted = this.#counted
     for (const [unit, units] of Object.entries(actual)) {
-      const index = limit.quotas.findIndex((quota) => quota.unit === unit)
+      const index = counted.quotas.findIndex((quota) => quota.unit === unit)
       if (index === -1) continue
-      usages.settle(limit, usage!, unit, usages.chargesOf(limit, run.job)[index]!, units, run.at)
+      usages.settle(
+        counted,
+        this.bucket.usage!,
+        unit,
+        usages.chargesOf(counted, run.job)[index]!,
+        units,
+        run.at,
+      )
     }
     return true
   }
@@ -83,5 +99,14 @@ export class PartsModel {
     changeLimit(bucket, limit, now)
     bucket.usage ??= usages.createUsage(limit)
     this.#from = Number.NEGATIVE_INFINITY
+  }
+
+  get #counted(): usages.Quotas {
+    return this.bucket.counted ?? this.bucket.limit
+  }
+
+  #changeCounted(now: number): void {
+    changeCounted(this.bucket, this.bucket.limit, now)
+    this.bucket.usage ??= usages.createUsage(this.bucket.limit)
   }
 }

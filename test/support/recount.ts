@@ -6,7 +6,7 @@ import { isTurnId } from './turn-id.ts'
 
 const LIB = new URL('../../src/redis/scripts/lib/', import.meta.url)
 const PARTS =
-  'values shard forward job warmth quota room calendar usage packed stored charge change lost moved bucket pace state blocks next line sums waiting'
+  'values shard forward job warmth quota room calendar usage packed stored charge remembered change lost moved bucket pace state blocks next line sums waiting'
     .split(' ')
     .map((part) => readFileSync(new URL(`${part}.lua`, LIB), 'utf8'))
 
@@ -73,7 +73,7 @@ const SCRIPT = [
     return {
       key = key, waiting = b.waiting, handed = b.handed, returned = b.returned, running = b.running,
       granted = b.granted, grantedCost = b.grantedCost, paused = b.paused == 1, counts = { b.inLine, b.inHanded, b.inRetry, b.inBack },
-      turns = b.turns, isDue = due_of(b) < INF, hasQuotas = usage.of(b) ~= nil and #usage.of(b).quotas > 0,
+      turns = b.turns, isDue = due_of(b) < INF, hasQuotas = usage.of(b) ~= nil and #usage.of(b).counted > 0,
       hasStarted = b.lastStart > -INF or b.granted ~= '',
       isAsFull = tonumber(redis.call('ZSCORE', K.fill, key) or -1) == b.waiting / b.capacity,
       hasItsSums = has_its_sums(b, members), lists = lists,

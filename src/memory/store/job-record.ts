@@ -3,15 +3,15 @@ import { MILLISECOND } from '../../core/duration.ts'
 import type { Accepted, EndState, JobSettings, JobState, JobView } from '../../core/job.ts'
 import { mayBecome } from '../../core/job.ts'
 import { twinName } from '../../core/job-name.ts'
-import { hasParts, type Limit } from '../../core/limit.ts'
+import { hasParts } from '../../core/limit.ts'
 import type { WaitingJob } from '../../core/projection.ts'
-import type { Costs } from '../../core/usage.ts'
+import type { Costs, Quotas } from '../../core/usage.ts'
 import type { JobRequest, WorkerJob } from '../../line/job.ts'
 import { positionOf } from './jobs-ahead.ts'
 import type { LineEntry } from './line.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
-/** How often the limit of a bucket has changed, and by which of the changes each quota came to be what it is; 0: by none. */
+/** How often the quotas by which a bucket counts have changed, and by which of the changes each came to be what it is; 0: by none. */
 export interface LimitChanges {
   readonly count: number
   readonly quotas: readonly {
@@ -22,9 +22,9 @@ export interface LimitChanges {
   }[]
 }
 
-/** What a start was charged in each quota of a limit, and the time at which it counts. */
+/** What a start was charged in each quota by which its bucket counts, and the time at which it counts. */
 export interface Charge {
-  limit: Limit
+  counted: Quotas
   /** It came after so many changes of the bucket's limit. */
   after: number
   charges: number[]

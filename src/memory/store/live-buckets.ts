@@ -1,7 +1,8 @@
-import { changeLimit } from '../../core/bucket.ts'
+import { changeCounted, changeLimit } from '../../core/bucket.ts'
 import { NoLimitError } from '../../core/errors.ts'
 import type { HeapUse } from '../../core/heap-use.ts'
 import type { LayeredBook } from '../../core/layered-book.ts'
+import { hasOver } from '../../core/remembered.ts'
 import { bytesOfRule } from '../../core/rule-bounds.ts'
 import { beginningOf, type RuleChange } from '../../core/rule-layers.ts'
 import { noteChange } from './charges.ts'
@@ -85,12 +86,25 @@ export class LiveBuckets {
       bucket.isGoverned = rule !== undefined
       if (rule === undefined || (rule.limit === bucket.limit && rule.pattern === bucket.pattern)) continue
       bucket.pattern = rule.pattern
-      const before = bytesOf(bucket)
-      noteChange(bucket, rule.limit)
-      changeLimit(bucket, rule.limit, now)
-      this.#use.grow(bucket.use!, bytesOf(bucket) - before)
+      this.#recount(bucket, now, () => changeLimit(bucket, rule.limit, now))
       yield bucket
     }
+  }
+
+  /** Forgets quotas that the bucket remembers, where they are over. To be called before a start is counted. */
+  forgetOver(bucket: MemoryBucket, now: number): void {
+    const { limit, counted, usage } = bucket
+    if (counted !== undefined && hasOver(counted, usage!, now)) {
+      this.#recount(bucket, now, () => changeCounted(bucket, limit, now))
+    }
+  }
+
+  #recount(bucket: MemoryBucket, now: number, change: () => void): void {
+    const { limit, counted, usage } = bucket
+    const bytes = bytesOf(bucket)
+    change()
+    noteChange(bucket, { limit, counted, usage }, now)
+    this.#use.grow(bucket.use!, bytesOf(bucket) - bytes)
   }
 
   /** Rules that are set by hand are of their first segment; the others are of those who deploy the process. */
@@ -106,6 +120,6 @@ export class LiveBuckets {
   }
 }
 
-function bytesOf({ key, limit }: MemoryBucket): number {
-  return BUCKET + key.length + limit.quotas.length * QUOTA
+function bytesOf({ key, limit, counted = limit }: MemoryBucket): number {
+  return BUCKET + key.length + counted.quotas.length * QUOTA
 }

@@ -6,7 +6,7 @@ import type { Limit } from '../../core/limit.ts'
 import type { LineEnd } from '../../core/line-end.ts'
 import { advance, type Retries, type WaitingJob } from '../../core/projection.ts'
 import type { Rule } from '../../core/rule-book.ts'
-import { chargesOf, createUsage, roomAt, type Usage } from '../../core/usage.ts'
+import { chargesOf, createUsage, type Quotas, roomAt, type Usage } from '../../core/usage.ts'
 import { countNamed, type NamedUnits } from '../../core/waiting-charges.ts'
 import type { JobRecord, LimitChanges } from './job-record.ts'
 import type { Standing } from './jobs-ahead.ts'
@@ -39,6 +39,7 @@ export class MemoryBucket implements Bucket, Due {
   declare named?: NamedUnits | undefined
   declare end?: LineEnd | undefined
   declare changes?: LimitChanges
+  declare counted?: Quotas | undefined
   declare lastTurn?: number | undefined
   /** The caller of the turn that departed last has not continued yet: until then no other job departs. */
   isDeparting = false

@@ -56,7 +56,7 @@ export class MemoryStore {
     this.#buckets = new LiveBuckets(rules, this.use)
     this.#jobs = new JobLedger(retention, this.use)
     this.#transitions = new JobTransitions(this.#jobs, this.#agenda)
-    this.starts = new Starts(this.#jobs, this.#agenda, this.#watched)
+    this.starts = new Starts(this.#buckets, this.#jobs, this.#agenda, this.#watched)
     this.held = new HeldTurns(this.#agenda)
     this.holds = new BucketHolds(this.#buckets, this.#agenda)
     this.views = new StoreViews(this.#buckets, this.#jobs, this.#watched)

@@ -8,15 +8,18 @@ import { chargeStart, moveCharge, settleCharge } from './charges.ts'
 import { holdOf } from './held-turns.ts'
 import type { JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
+import type { LiveBuckets } from './live-buckets.ts'
 import type { WatchedBuckets } from './watched-buckets.ts'
 
 /** What a claimed job does to its bucket: it reserves a slot there, begins, and says what it really took. */
 export class Starts {
+  readonly #buckets: LiveBuckets
   readonly #jobs: JobLedger
   readonly #agenda: Agenda
   readonly #watched: WatchedBuckets
 
-  constructor(jobs: JobLedger, agenda: Agenda, watched: WatchedBuckets) {
+  constructor(buckets: LiveBuckets, jobs: JobLedger, agenda: Agenda, watched: WatchedBuckets) {
+    this.#buckets = buckets
     this.#jobs = jobs
     this.#agenda = agenda
     this.#watched = watched
@@ -36,6 +39,7 @@ export class Starts {
     this.#watched.noteStart(job, now)
     const slot = bucketCore.reserveDue(bucket, cost, this.#agenda.slotOf(bucket), now)
     bucketCore.depart(bucket, cost, now)
+    this.#buckets.forgetOver(bucket, now)
     chargeStart(job, now)
     job.attempt++
     job.fence = this.#jobs.countStart()

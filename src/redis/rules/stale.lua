@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- Returns one page of the live buckets to which the rules in force were not applied yet; reads about MOST_PER_CALL.
--- uses: shard forward job warmth quota room calendar usage packed stored charge change lost moved bucket pace
+-- uses: shard forward job warmth quota room calendar usage packed stored charge remembered change lost moved bucket pace
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     'due': buckets with jobs to hand over, by departure | 'all', in no order; cursor ('0' begins)
@@ -23,7 +23,7 @@ for _, key in ipairs(keys) do
   -- A bucket that cannot be read must not hold up the others; a verb that names it raises the error.
   local is_readable, bucket = pcall(read_bucket, key)
   if is_readable and bucket and bucket.book < book then
-    answer[#answer + 1], answer[#answer + 2], answer[#answer + 3] = key, bucket.pattern, bucket.limit
+    answer[#answer + 1], answer[#answer + 2], answer[#answer + 3] = key, bucket.pattern, usage.rule_of(bucket.limit)
   end
 end
 return answer

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- What a job waits for: the jobs before it, and what its bucket and its line wait for.
--- uses: shard forward job warmth quota room calendar usage packed stored charge change lost moved bucket pace name state blocks next line sums waiting order ahead along passage counted held
+-- uses: shard forward job warmth quota room calendar usage packed stored charge remembered change lost moved bucket pace name state blocks next line sums waiting order ahead along passage counted held
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', id, a key whose first segment the job belongs to | ''
@@ -90,7 +90,7 @@ if not is_granted then walk() end
 pass_by(not is_granted and ready_at)
 local departs_at, parts = projection.slot, nil
 if is_granted then departs_at = math.max(now, state.slot)
-elseif usage.of(bucket) then
+elseif usage.binding(bucket) then
   local may_be_later, may_be_earlier, hold
   departs_at, may_be_later, may_be_earlier, hold = usage.held(bucket, job, ready_at, order, passed, unread, now)
   local is_full = usage.is_full(bucket, bucket.running + (is_handed and 0 or bucket.inHanded))

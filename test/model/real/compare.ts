@@ -42,11 +42,22 @@ class Comparison {
   quotas(shard: Shard, { quotas }: StoreView): void {
     // Of an idle bucket the model counts a loss when it is used again, and the store when it is read, as here.
     if (shard.bucket.exists === 0 || !countsLoss(shard)) return
-    for (const index of quotasOf(shard.limit).keys()) {
-      const entries = shard.use.quotas[index]!.entries().filter(([end]) => end > 0)
-      const model = entries.map(([end, used]) => `${this.#names.instant(end)} ${used}`)
-      const counts = (entry: string) => Number.parseFloat(entry) > this.#names.instant(0)
-      this.#same(`quota ${index + 1}`, model.join(), (quotas[index] ?? []).filter(counts).join())
+    const tick = this.#names.instant(1) - this.#names.instant(0)
+    const past = shard.use.remembered
+    const counts = (entry: string) => Number.parseFloat(entry) > this.#names.instant(0)
+    for (const [parts, isPast] of [[quotasOf(shard.limit), false] as const, [past, true] as const]) {
+      const found = quotas.filter((one) => one.isPast === isPast)
+      this.#same(isPast ? 'remembered' : 'quotas', parts.length, found.length)
+      for (const part of parts) {
+        const name = `${part.each === undefined ? 'units' : 'tokens'} per ${part.window * tick}`
+        const entries = shard.use
+          .of(part)
+          .entries()
+          .filter(([end]) => end > 0)
+        const model = entries.map(([end, used]) => `${this.#names.instant(end)} ${used}`)
+        const own = found.find((one) => one.name === name)
+        this.#same(`quota of ${name}`, model.join(), own?.entries.filter(counts).join())
+      }
     }
   }
 

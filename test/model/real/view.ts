@@ -18,6 +18,7 @@ const PARTS = [
   'packed',
   'stored',
   'charge',
+  'remembered',
   'change',
   'lost',
   'moved',
@@ -60,10 +61,11 @@ const SCRIPT = [
   local quotas, is_forward = {}, false
   if bucket then is_forward = usage.of(bucket) ~= nil and forward.by() ~= 0 end
   if bucket then
-    local _, use = usage.of(bucket)
+    local parts, use = usage.of(bucket)
     for index, one in ipairs(use or {}) do
-      quotas[index] = {}
-      for entry, end_ in ipairs(one.ends) do quotas[index][entry] = string.format('%d %d', end_, one.used[entry]) end
+      local part, entries = parts.counted[index], {}
+      for entry, end_ in ipairs(one.ends) do entries[entry] = string.format('%d %d', end_, one.used[entry]) end
+      quotas[index] = { name = string.format('%s per %d', part.unit or 'units', part.length), isPast = part.over ~= nil, entries = entries }
     end
     bucket.use, bucket.parts = nil, nil
   end
@@ -84,8 +86,12 @@ export type Texts = Readonly<Record<string, string>>
 export interface StoreView {
   readonly meta: Texts
   readonly bucket?: Texts
-  /** Of each quota, its entries as `end used`. */
-  readonly quotas: readonly (readonly string[])[]
+  /** Those of the limit, and then those that are remembered, in any order; each with its entries as `end used`. */
+  readonly quotas: readonly {
+    readonly name: string
+    readonly isPast: boolean
+    readonly entries: readonly string[]
+  }[]
   /** What quotas count has moved with a clock that was set forward. */
   readonly isForward: boolean
   readonly lists: Readonly<Record<'line' | 'handed' | 'retry' | 'back', readonly string[]>>
@@ -97,6 +103,7 @@ export async function viewOf(redis: Redis, tag: string, ids: readonly string[]):
   // An empty table of Lua has no kind of its own.
   const listed = (name: string): readonly string[] => (Array.isArray(lists[name]) ? lists[name] : [])
   const [line, handed] = [listed('line'), listed('handed')]
-  const entries = (Array.isArray(quotas) ? quotas : []).map((one) => (Array.isArray(one) ? one : []))
-  return { ...view, quotas: entries, lists: { line, handed, retry: listed('retry'), back: listed('back') } }
+  const listOf = (found: unknown) => (Array.isArray(found) ? found : [])
+  const counted = listOf(quotas).map((one) => ({ ...one, entries: listOf(one.entries) }))
+  return { ...view, quotas: counted, lists: { line, handed, retry: listed('retry'), back: listed('back') } }
 }

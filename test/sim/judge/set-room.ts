@@ -46,6 +46,8 @@ export class SetRoom {
   readonly #ahead: number | undefined
   readonly #late: number
   #limit: Limit
+  /** Those of limits before: they may come back. */
+  #past: readonly Quota[] = []
   #charges: Charge[] = []
   readonly #taken = new Set<string>()
   #freeSince = 0
@@ -65,6 +67,7 @@ export class SetRoom {
     const parts = Math.max(0, ...this.#limit.quotas.map((quota) => partOf(quota)))
     if (hasParts(this.#limit))
       this.#charges = this.#charges.map((charge) => ({ ...charge, at: charge.at + parts }))
+    this.#past = [...this.#past, ...this.#limit.quotas]
     this.#limit = limit
     if (wasFull) this.#freeSince = at
   }
@@ -85,8 +88,9 @@ export class SetRoom {
     const { quotas } = this.#limit
     if (quotas.length === 0 && this.#charges.length === 0) return
     if (this.#charges.length > MANY) {
+      const all = [...quotas, ...this.#past]
       this.#charges = this.#charges.filter(({ at }) =>
-        quotas.some((quota) => this.#endOf(quota, at) > charge.at),
+        all.some((quota) => this.#endOf(quota, at) > charge.at),
       )
     }
     this.#charges.push(charge)

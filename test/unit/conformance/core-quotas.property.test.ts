@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { checkHistory } from '../../../src/conformance/conformance.ts'
 import type { HistoryEvent } from '../../../src/conformance/history.ts'
 import { type Limit, parseLimit } from '../../../src/core/limit.ts'
+import { countedUnder, hasOver } from '../../../src/core/remembered.ts'
 import * as core from '../../../src/core/usage.ts'
 import { quota } from '../../support/history.ts'
 
@@ -50,15 +51,21 @@ test('the core keeps L10 through settling and changed limits', () => {
   fc.assert(
     fc.property(limits, steps, (first, list) => {
       let limit = first
+      let counted: core.Quotas = limit
       let usage = core.createUsage(limit)
+      const countUnder = (after: Limit, now: number) => {
+        const next = countedUnder(after, counted, usage, now)
+        usage = core.changeUsage(counted, usage, next, now)
+        limit = after
+        counted = next
+      }
       let now = FROM
       const history: HistoryEvent[] = [{ type: 'limit', at: now, key: 'a', limit }]
       for (const [index, step] of list.entries()) {
         now += step.after
-        core.tidy(limit, usage, now)
+        core.tidy(counted, usage, now)
         if ('limit' in step) {
-          usage = core.changeUsage(limit, usage, step.limit, now)
-          limit = step.limit
+          countUnder(step.limit, now)
           history.push({ type: 'limit', at: now, key: 'a', limit })
           continue
         }
@@ -66,13 +73,16 @@ test('the core keeps L10 through settling and changed limits', () => {
         const id = `j${index}`
         const costs = tokens === undefined ? undefined : { tokens }
         history.push({ type: 'answer', at: now, id, key: 'a', cost, costs, accepted: true, departsAt: now })
-        const charges = core.chargesOf(limit, { cost, costs })
-        now = Math.max(now + 300_000, core.roomAt(limit, usage, charges, now + 300_000))
-        core.tidy(limit, usage, now)
-        core.charge(limit, usage, charges, now)
+        now = Math.max(
+          now + 300_000,
+          core.roomAt(limit, usage, core.chargesOf(limit, { cost, costs }), now + 300_000),
+        )
+        if (hasOver(counted, usage, now)) countUnder(limit, now)
+        core.tidy(counted, usage, now)
+        core.charge(counted, usage, core.chargesOf(counted, { cost, costs }), now)
         history.push({ type: 'start', at: now, id, key: 'a', cost, attempt: 1 })
         if (actual === undefined) continue
-        core.settle(limit, usage, 'tokens', tokens ?? 3, actual, now)
+        core.settle(counted, usage, 'tokens', tokens ?? 3, actual, now)
         history.push({ type: 'settle', at: now, id, key: 'a', amounts: { tokens: actual } })
       }
       expect(checkHistory(history, { unfinished: true })).toEqual([])

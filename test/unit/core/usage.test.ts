@@ -47,7 +47,7 @@ describe('what a start is charged', () => {
     expect(holdOf(limit, usage, [1, 40, 40], 5)).toBeUndefined()
     giveBack(limit, usage, charges, 0)
     expect(roomAt(limit, usage, charges, 5)).toBe(5)
-    expect(forgettableAt(usage)).toBe(Number.NEGATIVE_INFINITY)
+    expect(forgettableAt(limit, usage)).toBe(Number.NEGATIVE_INFINITY)
   })
 
   test('is corrected in the quotas of the unit alone when it is settled', () => {

@@ -1,51 +1,79 @@
 -- What the quotas of a bucket count under a limit that has changed: `changeUsage` of src/core/usage.ts.
 
 do
-  local function is_same_window(a, b)
-    return a.length == b.length and a.period == b.period and a.zone == b.zone
+  local LONGER = 2 * quota.LENGTHS.hour
+
+  local function length_of(part)
+    return part.length or quota.LENGTHS[part.period]
   end
 
-  -- Of the quotas of the same unit, the one with the same window, or else the one that looks back farthest.
-  local function source_of(before, part)
-    local source, longest
-    for index, known in ipairs(before.quotas) do
-      if known.unit == part.unit then
-        if is_same_window(known, part) then return index end
-        local length = known.length or quota.LENGTHS[known.period]
-        if not longest or length > longest then source, longest = index, length end
+  -- Whether it surely looks back as far as the one that is wanted.
+  local function looks_back(part, wanted)
+    return part.length ~= nil and part.length >= length_of(wanted) + (wanted.length and 0 or LONGER)
+  end
+
+  local function is_better(part, best, wanted)
+    local is_enough, is_best_enough = looks_back(part, wanted), looks_back(best, wanted)
+    if is_enough ~= is_best_enough then return is_enough end
+    local longer = length_of(part) - length_of(best)
+    if is_enough then return longer < 0 end
+    return longer > 0
+  end
+
+  -- The quota from which one goes on: the `sourceOf` of src/core/remembered.ts.
+  local function source_of(before, use, wanted, now)
+    local best
+    for index, part in ipairs(before.counted) do
+      if part.unit == wanted.unit and not usage.is_over(part, use[index], now) then
+        if usage.is_same_window(part, wanted) then return index end
+        if not best or is_better(part, before.counted[best], wanted) then best = index end
       end
     end
-    return source
+    return best
   end
 
   -- The usage under a limit that changed at `now`.
   local function changed_use(before, use, after, now)
     local changed = usage.new(after, use.lostAt, use.changedAt)
     changed.lastTurn = use.lastTurn
-    for index, part in ipairs(after.quotas) do
-      local source = source_of(before, part)
+    for index, part in ipairs(after.counted) do
+      local source = source_of(before, use, part, now)
       if part.unit then
         changed.sums[part.unit] = use.sums[part.unit]
         changed.begun[part.unit] = source and use.begun[part.unit] or not source and now or nil
       end
       -- Of a start that an older version counted it is not known what it was charged before.
-      if not source or before.quotas[source].each ~= part.each then changed.changedAt = now end
-      if source and is_same_window(before.quotas[source], part) then changed[index] = use[source]
-      elseif source then changed[index] = usage.carried(before.quotas[source], use[source], part, now) end
+      if not source or before.counted[source].each ~= part.each then changed.changedAt = now end
+      if source and usage.is_same_window(before.counted[source], part) then changed[index] = use[source]
+      elseif source then changed[index] = usage.carried(before.counted[source], use[source], part, now) end
     end
     return changed
   end
 
+  -- Counts on under the limit what was counted until now, and forgets what of that is over: `changeCounted` of src/core/bucket.ts.
+  local function change_counted(bucket, limit, now)
+    local none = { quotas = {}, counted = {} }
+    local before, use = usage.of(bucket)
+    local had_quotas = before ~= nil and #before.counted > 0
+    before, use = before or none, use or usage.new(none, 0, 0)
+    limit = usage.with_past(limit, before, use, now)
+    bucket.limit, bucket.parts, bucket.partsOf = limit, usage.parts_of(limit), limit
+    bucket.use = changed_use(before, use, bucket.parts or none, now)
+    bucket.isUseChanged = bucket.isUseChanged or had_quotas or #(bucket.parts or none).counted > 0
+    if bucket.parts then usage.allow_for_loss(bucket) end
+  end
+
   -- Changes the bucket's limit. A slot that it has granted counts under the new one.
   function usage.change_limit(bucket, limit, now)
-    local before, use = usage.of(bucket)
-    if before and bucket.granted ~= '' then usage.charge_slot(bucket, -1) end
-    bucket.limit, bucket.parts, bucket.partsOf = limit, usage.parts_of(limit), limit
-    if not before and not bucket.parts then return end
-    local none = { quotas = {} }
-    bucket.use = changed_use(before or none, use or usage.new(none, 0, 0), bucket.parts or none, now)
-    bucket.isUseChanged = #(before or none).quotas > 0 or #(bucket.parts or none).quotas > 0
-    if bucket.parts then usage.allow_for_loss(bucket) end
-    if bucket.parts and bucket.granted ~= '' then usage.charge_slot(bucket, 1) end
+    local is_granted = bucket.granted ~= ''
+    if is_granted then usage.charge_slot(bucket, -1) end
+    change_counted(bucket, limit, now)
+    if is_granted then usage.charge_slot(bucket, 1) end
+  end
+
+  -- Forgets quotas that the bucket remembers, where they are over. Called before a slot is counted.
+  function usage.forget_over(bucket, now)
+    local parts, use = usage.of(bucket)
+    if parts and usage.has_over(parts, use, now) then change_counted(bucket, usage.rule_of(bucket.limit), now) end
   end
 end

@@ -36,10 +36,10 @@ function usage.settings_of(id)
   return ok and job and job.settings or nil
 end
 
--- What a job counts in each quota.
+-- What a job counts in each quota, and in each that is remembered.
 function usage.charges(parts, cost, settings)
   local charges, named = {}, parts.hasUnits and usage.named(settings) or {}
-  for index, part in ipairs(parts.quotas) do charges[index] = part.unit and (named[part.unit] or part.each) or cost end
+  for index, part in ipairs(parts.counted) do charges[index] = part.unit and (named[part.unit] or part.each) or cost end
   return charges
 end
 
@@ -69,14 +69,14 @@ function usage.room_at(parts, use, charges, from)
 end
 
 function usage.charge(bucket, charges, at, sign)
-  for index, part in ipairs(bucket.parts.quotas) do quota.charge(part, bucket.use[index], (sign or 1) * charges[index], at) end
-  bucket.isUseChanged = bucket.isUseChanged or #bucket.parts.quotas > 0
+  for index, part in ipairs(bucket.parts.counted) do quota.charge(part, bucket.use[index], (sign or 1) * charges[index], at) end
+  bucket.isUseChanged = bucket.isUseChanged or #bucket.parts.counted > 0
 end
 
 -- What a start is charged in named units, as its state keeps it: of each its name, how much, and which count of the unit that is in.
 function usage.charged(bucket, charges)
   local texts, known = {}, {}
-  for index, part in ipairs(bucket.parts.quotas) do
+  for index, part in ipairs(bucket.parts.counted) do
     local unit = part.unit
     if unit and not known[unit] then
       known[unit], texts[#texts + 1] = true, string.format('%s %d %.17g', unit, charges[index], usage.count_of(bucket, unit))
@@ -94,7 +94,7 @@ end
 
 -- Whether a start counts until the same ends at either time.
 function usage.is_same_time(parts, at, other)
-  for _, part in ipairs(parts.quotas) do
+  for _, part in ipairs(parts.counted) do
     local first, last = quota.ends_of(part, at)
     local as_first, as_last = quota.ends_of(part, other)
     if first ~= as_first or last ~= as_last then return false end
@@ -112,6 +112,8 @@ end
 function usage.forgettable_at(bucket)
   local parts, use = usage.of(bucket)
   local last = -INF
-  for index in ipairs(parts and parts.quotas or {}) do last = math.max(last, use[index].ends[#use[index].ends] or -INF) end
+  for index, part in ipairs(parts and parts.counted or {}) do
+    last = math.max(last, math.min(use[index].ends[#use[index].ends] or -INF, usage.over_at(part) or INF))
+  end
   return last
 end

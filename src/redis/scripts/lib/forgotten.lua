@@ -25,6 +25,8 @@ do
         if looked > MOST_READ_AGAIN then break end
         is_readable, until_ = pcall(counts_until, key)
         if not is_readable then until_, last = now + UNREADABLE, 0 end
+        -- What is remembered is over before its entries end.
+        if until_ > -INF then last = math.min(last, until_ - forward.by()) end
       end
       if until_ > now then redis.call('ZADD', K.idle, until_, key)
       else

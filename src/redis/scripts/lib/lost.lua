@@ -30,7 +30,7 @@ do
     if not parts or not parts.hasUnits then return end
     local named = usage.named(settings)
     if next(named) == nil then return end
-    for _, part in ipairs(parts.quotas) do
+    for _, part in ipairs(parts.counted) do
       local units = named[part.unit]
       if units and units > most_of(part.unit) then
         most[part.unit] = units
@@ -50,10 +50,10 @@ do
   -- Counts what the last loss may have taken, once for each bucket: as if it began at the last moment at which it can.
   function usage.allow_for_loss(bucket)
     local parts, use, loss = bucket.parts, bucket.use, last_loss()
-    if #parts.quotas == 0 or loss.at == 0 or use.lostAt == loss.at then return end
+    if #parts.counted == 0 or loss.at == 0 or use.lostAt == loss.at then return end
     use.lostAt = loss.at
     local long_ago = (time_read or 0) - LONGEST
-    for index, part in ipairs(parts.quotas) do
+    for index, part in ipairs(parts.counted) do
       local first, second = quota.ends_of(part, loss.at + USABLE)
       -- A bucket that is new long after needs no record of it.
       if (second or first) > long_ago then

@@ -23,7 +23,7 @@ end
 function usage.clamp(bucket, now)
   local parts, use = usage.of(bucket)
   bucket.grantedSlot = math.min(bucket.grantedSlot, now + quota.FARTHEST_AHEAD)
-  for index, part in ipairs(parts and parts.quotas or {}) do
+  for index, part in ipairs(parts and parts.counted or {}) do
     if quota.clamp(part, use[index], usage.latest(now)) then
       usage.note_moved(use[index])
       bucket.isUseChanged = true

@@ -23,7 +23,7 @@ function usage.handed(bucket)
   local parts, handed = usage.of(bucket), bucket.handedCharges
   if handed and handed.units == bucket.handed and handed.parts == parts then return handed end
   handed = { units = bucket.handed, parts = parts }
-  for index in ipairs(parts.quotas) do handed[index] = parts.hasUnits and 0 or bucket.handed end
+  for index in ipairs(parts.counted) do handed[index] = parts.hasUnits and 0 or bucket.handed end
   local members = parts.hasUnits and bucket.handed > 0 and redis.call('LRANGE', K.handed .. bucket.n, 0, -1) or {}
   for _, member in ipairs(members) do
     local id, cost = parse_member(member)

@@ -96,7 +96,7 @@ end
 -- The next departure is counted from the last slot, or from the last start where that was later than the new tolerance allows.
 local function change_limit(bucket, rule, now)
   bucket.book = rule.book
-  if bucket.pattern == rule.pattern and bucket.limit == rule.limit then return false end
+  if bucket.pattern == rule.pattern and usage.rule_of(bucket.limit) == rule.limit then return false end
   local before = spacing(bucket, bucket.lastWarmth, bucket.lastCost)
   bucket.pattern = rule.pattern
   usage.change_limit(bucket, rule.limit, now)

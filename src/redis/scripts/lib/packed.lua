@@ -41,7 +41,7 @@ do
   local function with_sums(bucket, packed, whole)
     local n, from = 1, bucket.use[1].at - 2
     for index, one in ipairs(bucket.use) do
-      local part = bucket.parts.quotas[index]
+      local part = bucket.parts.counted[index]
       if not one.raw or one.skipped ~= usage.sums_in(bucket, part, one) then return false end
       usage.work = usage.work + reading(one.size)
       if part.unit then
@@ -68,7 +68,7 @@ do
     if bucket.use.whole and with_sums(bucket, packed, bucket.use.whole) then return end
     local n = 1
     for index, one in ipairs(bucket.use) do
-      local part = bucket.parts.quotas[index]
+      local part = bucket.parts.counted[index]
       local before, counted = usage.counted(bucket, part, one)
       local size = #one.used
       packed[n + 1], packed[n + 2] = struct.pack('<I2', size + #counted / 8), before

@@ -32,7 +32,7 @@ function usage.settle(bucket, state, amounts, now, lost_at)
   -- An older version counted the start: then it is known only what it would be charged now.
   local charges = parts and not charged and usage.charges_of(parts, state.id, state.cost)
   local is_unsure = state.departedAt <= math.max(lost_at, parts and not charged and use.changedAt or -INF)
-  for index, part in ipairs(parts and parts.quotas or {}) do
+  for index, part in ipairs(parts and parts.counted or {}) do
     local unit, before = part.unit, nil
     if not charged then before = charges[index]
     elseif unit and charged[unit] and charged[unit].count == usage.count_of(bucket, unit) then before = charged[unit].units end

@@ -8,12 +8,12 @@ do
 
   local function parse(raw, parts)
     local ok, magic, count, lost_at, changed_at, at = pcall(struct.unpack, HEAD, raw)
-    if not ok or magic ~= MAGIC or count ~= #parts.quotas then foreign('quotas') end
+    if not ok or magic ~= MAGIC or count ~= #parts.counted then foreign('quotas') end
     local use, kept = { lostAt = lost_at, changedAt = changed_at, sums = {}, begun = {}, lastTurn = 0, whole = raw }, {}
     for index = 1, count do
       local size = at < #raw and struct.unpack('<I2', raw, at) or foreign('quotas')
       if size > MOST_ENTRIES or #raw < at + 1 + size * 16 then foreign('quotas') end
-      local part = parts.quotas[index]
+      local part = parts.counted[index]
       local one = { part = part, raw = raw, at = at + 2, size = size, skipped = 0 }
       if size > 0 then kept[index] = usage.read_sums(one) end
       if part.unit then use.begun[part.unit] = one.begun end
@@ -26,10 +26,10 @@ do
 
   -- What was written, and by place of the quota the sums in it.
   function usage.read(bucket, parts)
-    local raw = #parts.quotas > 0 and redis.call('HGET', K.quotas, bucket.key)
+    local raw = #parts.counted > 0 and redis.call('HGET', K.quotas, bucket.key)
     if raw then return parse(raw, parts) end
     -- It is written with the first slot.
-    if #parts.quotas > 0 and (bucket.granted ~= '' or bucket.lastStart > -INF) then partial('quotas') end
+    if #parts.counted > 0 and (bucket.granted ~= '' or bucket.lastStart > -INF) then partial('quotas') end
     return usage.new(parts, 0, 0), {}
   end
 
@@ -37,7 +37,7 @@ do
   -- not know them, each start may be one.
   function usage.last_turn(bucket, parts, kept)
     local last = 0
-    for index, part in ipairs(parts.quotas) do
+    for index, part in ipairs(parts.counted) do
       if part.unit and kept[index] then last = math.max(last, kept[index][#kept[index]] or bucket.lastStart) end
     end
     return last
@@ -89,8 +89,8 @@ do
   function usage.write(bucket, texts)
     if not bucket.isUseChanged then return end
     bucket.isUseChanged = false
-    if not bucket.parts or #bucket.parts.quotas == 0 then return redis.call('HDEL', K.quotas, bucket.key) end
-    local packed = { struct.pack(HEAD, MAGIC, #bucket.parts.quotas, bucket.use.lostAt, bucket.use.changedAt) }
+    if not bucket.parts or #bucket.parts.counted == 0 then return redis.call('HDEL', K.quotas, bucket.key) end
+    local packed = { struct.pack(HEAD, MAGIC, #bucket.parts.counted, bucket.use.lostAt, bucket.use.changedAt) }
     usage.pack(bucket, packed)
     local n = texts and #texts or 0
     if texts then texts[n + 1], texts[n + 2] = bucket.key, table.concat(packed) else usage.write_all({ bucket.key, table.concat(packed) }) end

@@ -35,7 +35,7 @@ do
   -- The sums by unit, of those that are known; `kept` by place of the quota: what was written.
   function usage.known_sums(bucket, parts, kept)
     local jobs, sums = jobs_without_slot(bucket), {}
-    for index, part in ipairs(parts.quotas) do
+    for index, part in ipairs(parts.counted) do
       local unit, numbers = part.unit, kept[index]
       if unit and jobs == 0 then sums[unit] = { jobs = 0, units = 0 }
       elseif unit and numbers and numbers[1] == bucket.joined and numbers[2] == jobs then

@@ -22,6 +22,7 @@ do
   local function is_part(part)
     if type(part) ~= 'table' or not is_amount(part.amount) then return false end
     if part.unit ~= nil and not (type(part.unit) == 'string' and is_amount(part.each)) then return false end
+    if part.over ~= nil and type(part.over) ~= 'number' then return false end
     return is_amount(part.length) or quota.LENGTHS[part.period] ~= nil and type(part.zone) == 'string'
   end
 
@@ -36,11 +37,17 @@ do
     for index, part in ipairs(parts.quotas) do
       if not is_part(part) then return false end
       parts.hasUnits = parts.hasUnits or part.unit ~= nil
-      table.insert(part.unit and of_units or places, index)
+      if not part.over then table.insert(part.unit and of_units or places, index) end
     end
     -- Those of units come last, so that one is seen to hold a job only where the others do not.
     for _, index in ipairs(of_units) do places[#places + 1] = index end
     parts.order = places
+    -- Those by which starts are counted: of the limit, and behind them those that are remembered.
+    parts.counted, parts.quotas = parts.quotas, {}
+    for index, part in ipairs(parts.counted) do
+      if not part.over then parts.quotas[index] = part end
+    end
+    parts.isBinding = #parts.quotas > 0 or parts.places ~= nil
     return parts
   end
 
@@ -48,7 +55,7 @@ do
     if known[limit] then return known[limit] end
     local parts = parse(limit)
     if parts == false then foreign('buckets') end
-    for _, part in ipairs(parts and parts.quotas or {}) do
+    for _, part in ipairs(parts and parts.counted or {}) do
       if part.zone and not part.length then quota.expect_zone(part.zone) end
     end
     known[limit] = parts
@@ -63,7 +70,7 @@ do
 
   function usage.new(parts, lost_at, changed_at)
     local use = { lostAt = lost_at, changedAt = changed_at, sums = {}, begun = {}, lastTurn = 0 }
-    for index = 1, #parts.quotas do use[index] = { ends = {}, used = {} } end
+    for index = 1, #parts.counted do use[index] = { ends = {}, used = {} } end
     return use
   end
 
@@ -76,6 +83,12 @@ do
       usage.allow_for_loss(bucket)
     end
     return bucket.parts, bucket.use
+  end
+
+  -- The parts where one of them may hold a job; nil: the pace alone does.
+  function usage.binding(bucket)
+    local parts = usage.of(bucket)
+    return parts and parts.isBinding and parts or nil
   end
 
   -- Which count of a unit the bucket has: a unit that the limit was without for a time begins another one, and what ran before

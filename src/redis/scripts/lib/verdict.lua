@@ -99,7 +99,7 @@ do
   function judge(bucket, cost, settings, deadline, now)
     if cost > bucket.capacity then return nil, 'too-costly', INF end
     forget_old_time(bucket, now)
-    if usage.of(bucket) then return usage.judge(bucket, cost, settings, deadline, now, departure_behind) end
+    if usage.binding(bucket) then return usage.judge(bucket, cost, settings, deadline, now, departure_behind) end
     local departs_at, retries_ahead = departure_behind(bucket, projection_of(bucket, now))
     local late = departs_at - deadline
     local in_time = late > ROUNDING and now + late or now

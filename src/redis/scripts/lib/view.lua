@@ -33,15 +33,16 @@ local function next_departure(bucket, now)
   if not has_line(bucket) and bucket.inHanded == 0 then
     slot = math.max(slot, tonumber(redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')[2]) - set_back())
   end
-  return usage.of(bucket) and usage.first_at(bucket, slot) or slot
+  return usage.binding(bucket) and usage.first_at(bucket, slot) or slot
 end
 
 -- How many places are taken; the quota for which the head waits until it departs (its place from 0 on; -1: none), how many units come
 -- free then, how many the head needs and how many count; and of each quota what counts, and when one more job has room. nil without
 -- further parts.
 local function parts_of(bucket, at, now)
-  local parts, use = usage.of(bucket)
+  local parts = usage.binding(bucket)
   if not parts then return nil end
+  local use = bucket.use
   local held_by, units, needed, used = usage.hold_of_first(bucket, next_slot(bucket, now), at)
   local values = { bucket.running + (bucket.granted ~= '' and 1 or 0), held_by, text(units), text(needed), text(used) }
   for index, part in ipairs(parts.quotas) do

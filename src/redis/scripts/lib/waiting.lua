@@ -25,7 +25,7 @@ do
   -- Counts anew; `next_one` returns what waits without a slot, one by one.
   function usage.recount(bucket, next_one)
     local parts, use = usage.of(bucket)
-    for _, part in ipairs(parts.quotas) do
+    for _, part in ipairs(parts.counted) do
       if part.unit then use.sums[part.unit] = { jobs = 0, units = 0 } end
     end
     for entry in next_one do usage.count(bucket, usage.settings_of(entry.id) or '', 1) end
@@ -62,9 +62,10 @@ end
 
 -- Counts the slot that the bucket has granted, or, with -1, takes that back. `settings`: of its job, if they are known.
 function usage.charge_slot(bucket, sign, now, settings)
+  if now then usage.forget_over(bucket, now) end
   local parts, use = usage.of(bucket)
   if not parts then return end
-  for index = 1, now and #parts.quotas or 0 do forward.forget(use[index].ends, use[index].used, now) end
+  for index = 1, now and #parts.counted or 0 do forward.forget(use[index].ends, use[index].used, now) end
   settings = settings or parts.hasUnits and usage.settings_of(bucket.granted) or nil
   usage.charge(bucket, usage.charges(parts, bucket.grantedCost, settings), bucket.grantedSlot, sign)
   usage.count(bucket, settings, -sign)
