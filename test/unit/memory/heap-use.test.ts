@@ -118,6 +118,22 @@ describe('the heap that a first segment uses', () => {
     expect(store.use.sum().segments).toBe(0)
   })
 
+  test('counts quotas that a bucket remembers, until they are over', () => {
+    const store = storeWith('100, 1/s, 9/minute', 0)
+    const plain = storeWith('100, 1/s', 0)
+    const setLimit = (text: string, now: number) =>
+      store.changeRules({ kind: 'load', origin: 'file', rules: [parseRule('*', text)] }, now)
+    for (const line of [store, plain]) admit(line, 'a')
+    start(store, 0)
+    for (const line of [store, plain]) admit(line, 'a', {}, 2 * SECOND)
+    const more = store.use.of('a') - plain.use.of('a')
+    expect(more).toBeGreaterThan(0)
+    setLimit('100, 1/s', 2 * SECOND)
+    expect(store.use.of('a') - plain.use.of('a')).toBe(more)
+    start(store, 70 * SECOND)
+    expect(store.use.of('a')).toBe(plain.use.of('a'))
+  })
+
   test('is that of the jobs that are remembered when all have ended, whatever happened', () => {
     const step = fc.record({
       key: fc.constantFrom('a/1', 'a/2', 'b/1', 'c'),
