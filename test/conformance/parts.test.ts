@@ -238,6 +238,18 @@ describe.each(DRIVERS)('%s: under a limit of several parts', (_, open) => {
     expect(at(first![1])).toBeCloseTo(next * 1_000, 0)
   })
 
+  test('a retry that is ready, and has room, before the line has room goes first, and is the next departure', async () => {
+    const driver = await openFor(open, '20, 10/s, 100 tokens/hour 10 each, tolerance 0')
+    await driver.admit(request('a', { costs: { tokens: 20 } }), at(0))
+    await driver.admit(request('b', { costs: { tokens: 90 } }), at(0))
+    await driver.startNext(at(0))
+    // It counts once more.
+    await driver.finish('a', failAndRetry(at(5)), at(1))
+    expect((await driver.inspect('a', at(2)))!.nextDepartureAt).toBe(msAt(5))
+    expect(await driver.runUntil(at(60))).toEqual([['a', 5]])
+    expect((await driver.inspect('a', at(60)))!.nextDepartureAt).toBeGreaterThan(msAt(3_600))
+  })
+
   test('the view of a bucket shows what its quotas and places count', async () => {
     const driver = await openFor(
       open,

@@ -129,9 +129,17 @@ export class MemoryBucket implements Bucket, Due {
     for (let at = from; ; ) {
       // A retry that is ready meanwhile is the head.
       const later = roomAt(this.limit, usage, chargesOf(this.limit, this.headAt(at)), at)
-      if (later === at) return at
+      if (later === at) return Math.min(at, this.#retryBefore(at, from, usage))
       at = later
     }
+  }
+
+  /** When a retry has room that is ready, after `from`, before the head has room at `due`: then it goes first. */
+  #retryBefore(due: number, from: number, usage: Usage): number {
+    const readyAt = this.#returned?.retries.earliest ?? due
+    if (readyAt <= from || readyAt >= due || this.#firstGivenBack !== undefined) return due
+    const retry = this.#readyRetry(readyAt)
+    return retry === undefined ? due : roomAt(this.limit, usage, chargesOf(this.limit, retry), readyAt)
   }
 
   /** The job that departs first, if that is at `at`. */

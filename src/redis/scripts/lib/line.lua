@@ -61,13 +61,8 @@ local function due_of(bucket)
   if not usage.of(bucket) then return slot end
   local head = peek_head(bucket, slot)
   local due = due_by_parts(bucket, head, slot)
-  -- A retry that is ready, and has room, before the head has room goes first.
-  if due > slot and due < INF and bucket.inRetry > 0 and bucket.inBack == 0 and bucket.linesTurn == 0 then
-    local retry, ready_at = usage.first_retry(bucket)
-    local at = ready_at > slot and ready_at < due and due_by_parts(bucket, retry, ready_at) or due
-    if at < due then return at, retry end
-  end
-  return due, head
+  local at, retry = usage.retry_before(bucket, slot, due)
+  return at or due, retry or head
 end
 
 -- Buckets with a turn at the head of the line are kept in a set of their own, because turns are handed over without workers.

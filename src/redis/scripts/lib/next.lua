@@ -60,6 +60,14 @@ local function due_by_parts(bucket, member, slot)
   return usage.room_at(parts, use, together, slot)
 end
 
+-- A retry that is ready, and has room, before the head has room at `due` goes first: when, and which; nil: none does.
+function usage.retry_before(bucket, slot, due)
+  if due <= slot or due == INF or bucket.inRetry == 0 or bucket.inBack > 0 or bucket.linesTurn == 1 then return nil end
+  local retry, ready_at = usage.first_retry(bucket)
+  local at = ready_at > slot and ready_at < due and due_by_parts(bucket, retry, ready_at) or due
+  if at < due then return at, retry end
+end
+
 -- What the job that departs first at `at`, which may be handed over already, counts in the quotas; nil: nothing waits.
 function usage.charges_of_first(bucket, at)
   local parts = usage.of(bucket)
@@ -80,7 +88,7 @@ function usage.first_at(bucket, slot)
     if not charges then return at end
     later = usage.room_at(parts, use, charges, at)
   end
-  return at
+  return bucket.inHanded == 0 and usage.retry_before(bucket, slot, at) or at
 end
 
 -- The quota for which that job waits until it departs at `at`, and waits from `slot` on: its place from 0 on, how many units come free
