@@ -41,8 +41,7 @@ for at_kind = at + 2, #ARGV, 5 do if not kinds[tonumber(ARGV[at_kind])] then ref
 if now < meta.heardAt then note_activity(meta, now) end
 
 -- A repeated id is a replay of the first request with it under the same first segment, in this call or in an earlier one.
-local jobs, kind_of, first_of, buckets, others = {}, {}, {}, {}, {}
-local numbers, has_twins = meta.numbers, false
+local jobs, kind_of, first_of, buckets, others, numbers, has_twins = {}, {}, {}, {}, {}, meta.numbers, false
 local function known(name) return first_of[name] or read_job(name) end
 for at_job = at, #ARGV, 5 do
   local id, key, kind, data = ARGV[at_job], ARGV[at_job + 1], kinds[tonumber(ARGV[at_job + 2])], ARGV[at_job + 4]
@@ -64,9 +63,10 @@ for at_job = at, #ARGV, 5 do
     if not buckets[key] then
       local bucket = read_bucket(key)
       if bucket then
-        -- Where each job costs 1 and none waits for a retry, a verdict reads no list.
+        -- Where each job costs 1 and none waits for a retry, a verdict reads no list, but what was handed over, for quotas.
         local is_plain = are_plain and bucket.waiting == bucket.inLine + bucket.inHanded and retrying(bucket) == 0
-        if is_plain and not usage.of(bucket) and not string.find(kind.rule.limit, '\n', 1, true) then read_list(bucket, 'line') else read_line(bucket) end
+        local needs_handed = bucket.inHanded > 0 and (usage.of(bucket) or string.find(kind.rule.limit, '\n', 1, true))
+        if is_plain and not needs_handed then read_list(bucket, 'line') else read_line(bucket) end
       else
         if numbers == meta.numbers then expect_whole(meta) end
         numbers = numbers + 1

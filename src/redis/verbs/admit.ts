@@ -32,6 +32,7 @@ const verdictReply = oneOf({
   'too-costly': refused,
   above: { quota: number, waiting: number, capacity: number },
 })
+type Place = Extract<Answer<typeof verdictReply>, { readonly kind: 'yes' | 'yes~' | 'again' | 'again~' }>
 const reply = list(
   oneOf({
     ok: { at: number, verdicts: rest(verdictReply) },
@@ -55,7 +56,7 @@ export interface TimedAdmission {
 }
 
 /**
- * -> waiting, or refused with nothing changed. Requests of one shard, in calls of MOST_PER_CALL, MOST_KEYS or 1 MB; if one of
+ * -> waiting, or refused with nothing changed. Requests of one shard, in calls as large as `sizeOfCall` says; if one of
  * a call is invalid, none of it is admitted. `deadline` is a duration.
  *
  * @throws NoLimitError, UnknownZoneError, IdConflictError, ShardCountError, BackendUnavailableError
@@ -88,9 +89,9 @@ export function admitVerb(store: Store, rules: RedisRules, memory: FullMemory) {
     while (from < asked.length) {
       const some = asked.slice(from, from + Math.min(most, size))
       const found = await calls[shard]!.run(() => admit(shard, some, now))
-      for (const [index, admission] of found.entries()) {
+      for (let index = 0; index < found.length; index++) {
         const place = from + index
-        admissions[order?.[place] ?? place] = admission
+        admissions[order === undefined ? place : order[place]!] = found[index]!
       }
       from += found.length
       // Where a call judges only the first of them, the next one is about as large as it can be.
@@ -143,15 +144,14 @@ function admissionOf(
 ): TimedAdmission {
   switch (verdict.kind) {
     case 'yes':
-    case 'yes~': {
-      const estimate = verdict.kind === 'yes~' && { isEstimate: true as const }
-      return { admission: accepted(id, key, { ...verdict, ...estimate }, now), at: now }
-    }
+      return { admission: accepted(id, key, verdict, now), at: now }
+    case 'yes~':
+      return { admission: accepted(id, key, estimatedPlace(verdict), now), at: now }
     case 'again':
     case 'again~': {
       const at = verdict.admittedAt
-      const estimate = verdict.kind === 'again~' && { isEstimate: true as const }
-      return { admission: { ...accepted(id, key, { ...verdict, ...estimate }, at), replayed: true }, at }
+      const place = verdict.kind === 'again' ? verdict : estimatedPlace(verdict)
+      return { admission: { ...accepted(id, key, place, at), replayed: true }, at }
     }
     case 'above':
       return {
@@ -168,6 +168,11 @@ function admissionOf(
       return { admission: rejected(key, reason, { ...verdict, ...isEstimate }, now), at: now }
     }
   }
+}
+
+/** To spread the verdict here takes longer than all the rest. */
+function estimatedPlace({ position, departsAt, waiting, capacity }: Place) {
+  return { position, departsAt, waiting, capacity, isEstimate: true } as const
 }
 
 /** The word before the mark of an estimate. */

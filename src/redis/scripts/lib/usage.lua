@@ -8,7 +8,7 @@ usage.work = 0
 do
   -- Whether the call leaves what it can to the next one; `jobs`: so many it has dealt with. Without quotas it deals with all.
   function usage.is_enough(jobs)
-    local JOB, MOST = 5, 400
+    local JOB, MOST = 5, 360
     return usage.work > 0 and usage.work + jobs * JOB >= MOST
   end
 
