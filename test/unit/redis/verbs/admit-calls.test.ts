@@ -32,7 +32,7 @@ test('requests that go round the keys name each key in one call', () => {
     from += size
   }
   // With 2.875 for a key and its four jobs.
-  expect(calls.map((keys) => keys.length)).toEqual([39, 12])
+  expect(calls.map((keys) => keys.length)).toEqual([40, 10])
   expect(new Set(calls.flat()).size).toBe(50)
 })
 
