@@ -211,8 +211,8 @@ const TABLE = {
     setup: { jobs: TWO, lookAhead: 4 },
     patch: {
       script: 'gate',
-      from: "if parse_member(redis.call('LINDEX', K.handed .. bucket.n, 0) or '') ~= id then",
-      to: "if bucket.granted ~= '' and bucket.granted ~= id then",
+      from: "bucket.isBehind = is_of_first and parse_member(first or '') ~= id",
+      to: "bucket.isBehind = is_of_first and bucket.granted ~= '' and bucket.granted ~= id",
     },
   },
   'lost-grant-is-free': {

@@ -105,9 +105,9 @@ export const PROTOCOL: readonly Mutant[] = [
     what: 'the gate grants a job whose predecessor has not come yet',
     edits: [
       {
-        file: `${VERBS}/gate.lua`,
-        find: "if parse_member(redis.call('LINDEX', K.handed .. bucket.n, 0) or '') ~= id then",
-        replace: "if bucket.granted ~= '' and bucket.granted ~= id then",
+        file: `${LIB}/lookup.lua`,
+        find: "bucket.isBehind = is_of_first and parse_member(first or '') ~= id",
+        replace: "bucket.isBehind = is_of_first and bucket.granted ~= '' and bucket.granted ~= id",
       },
     ],
   },
