@@ -17,7 +17,7 @@ import type { Limit } from './limit.ts'
 import type { LineEnd } from './line-end.ts'
 import type { Projection } from './projection.ts'
 import { entriesAt } from './quota.ts'
-import { countedUnder } from './remembered.ts'
+import { changeCounted } from './remembered.ts'
 import * as usages from './usage.ts'
 import type { NamedUnits } from './waiting-charges.ts'
 import { cooledBy, spacing, warmedBy } from './warmth.ts'
@@ -199,15 +199,6 @@ export function changeLimit(bucket: Bucket, limit: Limit, now: number): void {
   const fromSlot = bucket.next + (wait - before)
   bucket.next = Math.max(fromSlot, earliestAfterStart(bucket))
   bucket.carry = 0
-}
-
-/** Counts on under the limit what was counted until now, and forgets what of that is over. */
-export function changeCounted(bucket: Bucket, limit: Limit, now: number): void {
-  const { usage = [], counted = bucket.limit } = bucket
-  const after = countedUnder(limit, counted, usage, now)
-  bucket.usage = after.quotas.length === 0 ? undefined : usages.changeUsage(counted, usage, after, now)
-  if (after !== limit) bucket.counted = after
-  else if (bucket.counted !== undefined) bucket.counted = undefined
 }
 
 /** Returns the distance from the last start to the next, without the tolerance. */

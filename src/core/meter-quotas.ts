@@ -19,7 +19,8 @@ import {
 } from './meter.ts'
 import * as quotas from './quota.ts'
 import { type Quota, type QuotaWindow, usedAt } from './quota.ts'
-import { changeUsage, charge, forgettableAt, holdOf, roomAt, tidy, type Usage } from './usage.ts'
+import { changeUsage } from './remembered.ts'
+import { charge, forgettableAt, holdOf, roomAt, tidy, type Usage } from './usage.ts'
 
 /** What counts in quotas: for each of them, in their order. */
 export interface CountedQuotas {

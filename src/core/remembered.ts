@@ -4,20 +4,50 @@
  * lasts from then on; one of a calendar, until its period ends. It is forgotten before that when nothing counts in it any more.
  */
 
+import type { Limit } from './limit.ts'
 import type { Quota, QuotaUse, QuotaWindow } from './quota.ts'
-import { entriesAt, forgettableAt, isRolling, isSameWindow, LENGTHS, lengthOf } from './quota.ts'
+import {
+  carryOver,
+  copyUse,
+  createUse,
+  entriesAt,
+  forgettableAt,
+  isRolling,
+  isSameWindow,
+  LENGTHS,
+  lengthOf,
+} from './quota.ts'
+import type { Quotas, Usage, Windows } from './usage.ts'
 
 /** As many as a limit may have quotas, so that all of one limit can come back. Of more, those are remembered that end last. */
 export const MOST_REMEMBERED = 8
 /** No period of a calendar is longer than most are by more. */
-const LONGER = 2 * LENGTHS.hour
+export const LONGER = 2 * LENGTHS.hour
 
-interface Windows {
-  readonly quotas: readonly QuotaWindow[]
+/** By which quotas the starts of a bucket are counted, and what those count: see `Bucket`. */
+export interface Counting {
+  readonly limit: Limit
+  counted?: Quotas | undefined
+  usage: Usage | undefined
 }
 
-interface Counting {
-  readonly quotas: readonly Quota[]
+/** Counts on under the limit what was counted until now, and forgets what of that is over. */
+export function changeCounted(bucket: Counting, limit: Limit, now: number): void {
+  const { usage = [], counted = bucket.limit } = bucket
+  const after = countedUnder(limit, counted, usage, now)
+  bucket.usage = after.quotas.length === 0 ? undefined : changeUsage(counted, usage, after, now)
+  if (after !== limit) bucket.counted = after
+  else if (bucket.counted !== undefined) bucket.counted = undefined
+}
+
+/** Returns the usage under a limit that changed at `now`: each quota goes on from its `sourceOf`, and one without a source begins empty. */
+export function changeUsage(before: Windows, usage: Readonly<Usage>, after: Quotas, now: number): Usage {
+  return after.quotas.map((quota) => {
+    const source = sourceOf(before, usage, quota, now)
+    if (source === undefined) return createUse()
+    const [known, use] = [before.quotas[source]!, usage[source]!]
+    return isSameWindow(known, quota) ? copyUse(use) : carryOver(known, use, quota, now)
+  })
 }
 
 /**
@@ -26,12 +56,7 @@ interface Counting {
  *
  * @param before by which they were counted until now, and `usage` what these count
  */
-export function countedUnder(
-  after: Counting,
-  before: Counting,
-  usage: readonly QuotaUse[],
-  now: number,
-): Counting {
+export function countedUnder(after: Quotas, before: Quotas, usage: readonly QuotaUse[], now: number): Quotas {
   const past: Quota[] = []
   for (const [index, quota] of before.quotas.entries()) {
     const { unit, window, until = endsAt(quota, now) } = quota

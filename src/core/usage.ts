@@ -6,7 +6,6 @@
 import type { Limit } from './limit.ts'
 import type { WaitingJob } from './projection.ts'
 import * as quotas from './quota.ts'
-import { sourceOf } from './remembered.ts'
 
 /** What a job counts in named units, such as `{ tokens: 1200 }`; whole numbers above 0. */
 export type Costs = Readonly<Record<string, number>>
@@ -145,19 +144,6 @@ export function settle(
 /** Forgets what counts no more. Call it before the usage is read at `now`. */
 export function tidy(limit: Quotas, usage: Usage, now: number): void {
   for (let index = 0; index < usage.length; index++) quotas.tidy(limit.quotas[index]!, usage[index]!, now)
-}
-
-/**
- * Returns the usage under a limit that changed at `now`: each quota goes on from one of its unit (`sourceOf` of remembered.ts), and one
- * whose unit was not counted begins empty.
- */
-export function changeUsage(before: Windows, usage: Readonly<Usage>, after: Quotas, now: number): Usage {
-  return after.quotas.map((quota) => {
-    const source = sourceOf(before, usage, quota, now)
-    if (source === undefined) return quotas.createUse()
-    const [known, use] = [before.quotas[source]!, usage[source]!]
-    return quotas.isSameWindow(known, quota) ? quotas.copyUse(use) : quotas.carryOver(known, use, quota, now)
-  })
 }
 
 /** When the usage no longer affects a departure, also under a limit that comes back. */

@@ -22,6 +22,7 @@ import type { LocalLimits } from './local-limits.ts'
 import { authorSchema, thisProcess } from './options.ts'
 import { type PreviewedChange, type PreviewSource, previewChange } from './preview-change.ts'
 import { uncountedUnits } from './settle.ts'
+import type { Turn } from './turn.ts'
 
 /** What a load changed: limits that are new or different, and patterns that are gone. */
 export interface LoadedRules {
@@ -99,17 +100,13 @@ export class LiveRuleBook {
   }
 
   /** @internal Returns the answer to a request, with the units of its costs that no quota of the limit of its key counts. */
-  tellUncounted(answer: Admission, costs: Costs | undefined): Admission {
-    if (!answer.accepted) return answer
-    const uncounted = this.uncounted(answer.key, costs)
-    return uncounted === undefined ? answer : { ...answer, uncounted }
-  }
-
-  /** @internal The units of the costs that no quota of the limit of the key counts; undefined where all count. */
-  uncounted(key: string, costs: Costs | undefined): readonly string[] | undefined {
-    const rule = costs && this.#store.rules.find(key)
-    const units = rule === undefined ? [] : uncountedUnits(rule.limit, costs!)
-    return units.length === 0 ? undefined : units
+  tellUncounted<Answer extends Admission | Turn>(answer: Answer, costs: Costs | undefined): Answer {
+    if (costs === undefined || !answer.accepted) return answer
+    const rule = this.#store.rules.find(answer.key)
+    const uncounted = rule === undefined ? [] : uncountedUnits(rule.limit, costs)
+    if (uncounted.length === 0) return answer
+    // An answer may be kept, for when the same request comes again; a turn has methods, and cannot be copied.
+    return 'release' in answer ? Object.assign(answer, { uncounted }) : { ...answer, uncounted }
   }
 
   /** The rule in force with exactly this pattern. */

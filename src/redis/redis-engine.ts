@@ -29,7 +29,7 @@ import type { RedisTurns } from './redis-turns.ts'
 import { RedisRuleStore } from './rules/redis-rule-store.ts'
 import { RuleWatch } from './rules/rule-watch.ts'
 import type { ReplacedLayer } from './rules/stored-book.ts'
-import type { NamedRequest } from './verbs/admit.ts'
+import type { NamedRequest } from './verbs/admit-calls.ts'
 import type { Holding } from './verbs/hold.ts'
 import { RedisViews } from './views/redis-views.ts'
 

@@ -8,7 +8,8 @@ import type { JobRequest } from '../line/job.ts'
 import { LocalLimits } from '../line/local-limits.ts'
 import { admitUnderLocalLimitsAsync } from '../line/under-local-limits.ts'
 import type { RedisBackend } from './redis-backend.ts'
-import type { NamedRequest, TimedAdmission } from './verbs/admit.ts'
+import type { TimedAdmission } from './verbs/admit.ts'
+import type { NamedRequest } from './verbs/admit-calls.ts'
 import { readJob } from './views/job.ts'
 
 /** How long after a start its report may reach Redis. It is added to reported times, so that there is room by then. */

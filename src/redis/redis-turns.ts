@@ -17,7 +17,7 @@ import { type Inboxes, makeCallerName, makeTurnId } from './transport/inboxes.ts
 import type { Delivery, ReceiveOptions, Receiver } from './transport/transport.ts'
 import { TurnInbox } from './transport/turn-inbox.ts'
 import { COARSE, TurnTimeouts } from './turn-timeouts.ts'
-import type { NamedRequest } from './verbs/admit.ts'
+import type { NamedRequest } from './verbs/admit-calls.ts'
 import type { RemovedJob } from './verbs/handed-job.ts'
 import type { Verbs } from './verbs/verbs.ts'
 import type { PlaceEnd } from './worker/place-end.ts'

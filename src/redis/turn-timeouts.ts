@@ -1,7 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { TRAVEL } from './scripts/prelude.ts'
-import type { NamedRequest } from './verbs/admit.ts'
+import type { NamedRequest } from './verbs/admit-calls.ts'
 
 /** Beyond TRAVEL, the time that the line allows a turn that must come at once: a while for the answer. */
 const GRACE = 100 * MILLISECOND

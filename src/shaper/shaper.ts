@@ -108,7 +108,7 @@ export class Shaper<Data = unknown, Result = unknown> {
     signal?.throwIfAborted()
     const turn = await this.#engine.turn(request, signal)
     if (!turn.accepted) throw new TurnRefusedError(turn)
-    return this.#tellUncounted(turn, request.costs)
+    return this.limits.tellUncounted(turn, request.costs)
   }
 
   /** Takes a turn if one is free now, and otherwise returns the refusal: `not-now` where there would be one later. */
@@ -116,7 +116,7 @@ export class Shaper<Data = unknown, Result = unknown> {
     this.#assertOpen()
     const request = requests.readImmediateTurn(key, input)
     const turn = await this.#engine.turn(request, undefined)
-    return turn.accepted ? this.#tellUncounted(turn, request.costs) : requests.refusalOfTurn(turn)
+    return turn.accepted ? this.limits.tellUncounted(turn, request.costs) : requests.refusalOfTurn(turn)
   }
 
   /** Returns a function that waits for its turn and then calls `fn`. It rejects as `acquire` does, and as `fn` does. */
@@ -266,12 +266,6 @@ export class Shaper<Data = unknown, Result = unknown> {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close()
-  }
-
-  /** A turn has methods, and cannot be copied. */
-  #tellUncounted(turn: Turn, costs: Costs | undefined): Turn {
-    const uncounted = this.limits.uncounted(turn.key, costs)
-    return uncounted === undefined ? turn : Object.assign(turn, { uncounted })
   }
 
   #assertOpen(): void {

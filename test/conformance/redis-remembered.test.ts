@@ -22,16 +22,6 @@ async function usedUp(after: string): Promise<RedisStage> {
   return stage
 }
 
-/** When the head starts if it is tried each tenth of a second. */
-async function startOf(stage: RedisStage, from: number, until: number): Promise<number> {
-  for (let tenth = Math.ceil(from * 10); tenth <= until * 10; tenth++) {
-    const [job] = await stage.hand(tenth / 10, 100)
-    const answer = job && (await stage.gate(job, tenth / 10))
-    if (answer?.kind === 'granted') return (answer.startAt - at(0)) / SECOND
-  }
-  return Number.POSITIVE_INFINITY
-}
-
 /** The bucket's copy of its limit, as it is written, and what its quotas count. */
 async function stored(stage: RedisStage) {
   const record = (await stage.redis.hgetBuffer(shardKey(stage.tag, 'buckets'), 'a'))!.toString('latin1')
@@ -96,7 +86,7 @@ test('where the clock is set forward, it is remembered for as much longer', asyn
   await stage.jump(61, 60 * SECOND)
   await setLimit(stage, LIMIT, 62)
   expect(await stage.inspect('a', 62)).toMatchObject({ quotas: [{ used: 2 }] })
-  expect(await startOf(stage, 62, 70)).toBeGreaterThanOrEqual(65)
+  expect(await stage.startOfHead(62, 70)).toBeGreaterThanOrEqual(65)
 })
 
 test('also where its bucket was forgotten before the step was known', async () => {
@@ -107,7 +97,7 @@ test('also where its bucket was forgotten before the step was known', async () =
   await stage.jump(61.2, 60 * SECOND)
   await setLimit(stage, LIMIT, 61.25)
   await stage.lineUp('x', 61.3)
-  expect(await startOf(stage, 61.3, 70)).toBeGreaterThanOrEqual(65)
+  expect(await stage.startOfHead(61.3, 70)).toBeGreaterThanOrEqual(65)
 })
 
 test('what is kept of a bucket that was forgotten goes when its windows are over', async () => {

@@ -43,6 +43,16 @@ export class RedisStage {
     return new RedisStage(await openRedisBackend({ ...others, prefix, limits: book }), prefix, client)
   }
 
+  /** When the head starts if it is tried each tenth of a second, in seconds. */
+  async startOfHead(from: number, until: number): Promise<number> {
+    for (let tenth = Math.ceil(from * 10); tenth <= until * 10; tenth++) {
+      const [job] = await this.hand(tenth / 10, 100)
+      const answer = job && (await this.gate(job, tenth / 10))
+      if (answer?.kind === 'granted') return (answer.startAt - at(0)) / SECOND
+    }
+    return Number.POSITIVE_INFINITY
+  }
+
   get tag(): string {
     return this.backend.store.tags[0]!
   }

@@ -1,5 +1,4 @@
 import {
-  changeCounted,
   changeLimit,
   createBucket,
   depart,
@@ -12,6 +11,7 @@ import {
 } from '../../src/core/bucket.ts'
 import { MILLISECOND } from '../../src/core/duration.ts'
 import { parseLimit } from '../../src/core/limit.ts'
+import { changeCounted } from '../../src/core/remembered.ts'
 import * as usages from '../../src/core/usage.ts'
 import { admit } from '../../src/core/verdict.ts'
 

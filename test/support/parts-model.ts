@@ -1,13 +1,6 @@
-import {
-  type Bucket,
-  changeCounted,
-  changeLimit,
-  createBucket,
-  depart,
-  leave,
-  reserveDue,
-} from '../../src/core/bucket.ts'
+import { type Bucket, changeLimit, createBucket, depart, leave, reserveDue } from '../../src/core/bucket.ts'
 import type { Limit } from '../../src/core/limit.ts'
+import { changeCounted } from '../../src/core/remembered.ts'
 import * as usages from '../../src/core/usage.ts'
 import { admit } from '../../src/core/verdict.ts'
 

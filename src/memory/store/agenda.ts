@@ -4,6 +4,7 @@ import { hasParts } from '../../core/limit.ts'
 import { Departures, type HandlerPool } from './departures.ts'
 import type { Deadline, JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
+import { nextDeparture } from './next-departure.ts'
 
 /** Buckets that one search may put aside, so that a segment with a million of them does not block the event loop. */
 const MOST_PUT_ASIDE = 1_000
@@ -42,7 +43,7 @@ export class Agenda {
    * empty; a job that waited already keeps the slot that was due, which the gate moves if it comes too late.
    */
   arm(bucket: MemoryBucket, from = Number.NEGATIVE_INFINITY): void {
-    const due = bucket.nextDeparture(from)
+    const due = nextDeparture(bucket, from)
     if (bucket.isDeparting) this.#place(bucket, undefined)
     else if (due !== Number.POSITIVE_INFINITY) this.#place(bucket, this.#heapOf(bucket, due), due)
     else if (bucket.jobs > 0 || bucket.placesTaken > 0 || bucket.paused) this.#place(bucket, undefined)
@@ -81,7 +82,7 @@ export class Agenda {
       if (heap.earliest > now) return undefined
       const bucket = heap.peek()!
       // Another head than the one that was waited for, or another period of a calendar, may have less room.
-      if (bucket.usage !== undefined && bucket.nextDeparture(now) > now) {
+      if (bucket.usage !== undefined && nextDeparture(bucket, now) > now) {
         this.arm(bucket, now)
         continue
       }

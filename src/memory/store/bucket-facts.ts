@@ -8,6 +8,7 @@ import type { BucketFacts } from '../../line/bucket-order.ts'
 import type { LineHold } from '../../line/job-facts.ts'
 import { partsView } from '../../line/parts-view.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
+import { nextDeparture } from './next-departure.ts'
 
 /**
  * The facts of a bucket at one time, each computed when it is read: a walk over a million buckets reads a field or two of
@@ -64,7 +65,7 @@ export class FactsAt implements BucketFacts {
   }
 
   get nextDepartureAt(): number | undefined {
-    return finite(this.#bucket.nextDeparture(this.#now))
+    return finite(nextDeparture(this.#bucket, this.#now))
   }
 
   get oldestWaitMs(): number {
@@ -111,7 +112,7 @@ function partsOf(bucket: MemoryBucket, now: number) {
     const use = usage[index]!
     return { used: usedAt(quota, use, now), roomAt: roomAt(quota, use, quota.each ?? 1, now) }
   })
-  const departsAt = bucket.nextDeparture(now)
+  const departsAt = nextDeparture(bucket, now)
   const quota = quotaOf(bucket, departsAt, now)
   const isFull = placesTaken >= limit.concurrency
   const backsOff = lineLength === 0

@@ -1,5 +1,5 @@
 import { isSameWindow } from '../../core/quota.ts'
-import { sourceOf } from '../../core/remembered.ts'
+import { type Counting, sourceOf } from '../../core/remembered.ts'
 import * as usages from '../../core/usage.ts'
 import type { Charge, JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
@@ -54,9 +54,6 @@ export function settleCharge(job: JobRecord, amounts: usages.Costs): boolean {
   }
   return true
 }
-
-/** By which quotas the starts of a bucket are counted, and what those count. */
-export type Counting = Pick<MemoryBucket, 'limit' | 'counted' | 'usage'>
 
 /** Notes that the bucket counts by other quotas since `now`, in which earlier starts may count nothing, or elsewhere. */
 export function noteChange(bucket: MemoryBucket, before: Counting, now: number): void {

@@ -1,4 +1,4 @@
-import { type Bucket, nextSlot, projectionOf } from '../../core/bucket.ts'
+import { type Bucket, projectionOf } from '../../core/bucket.ts'
 import { type BucketState, bucketState } from '../../core/bucket-view.ts'
 import type { Due, DueHeap } from '../../core/due-heap.ts'
 import type { SegmentUse } from '../../core/heap-use.ts'
@@ -6,7 +6,7 @@ import type { Limit } from '../../core/limit.ts'
 import type { LineEnd } from '../../core/line-end.ts'
 import { advance, type Retries, type WaitingJob } from '../../core/projection.ts'
 import type { Rule } from '../../core/rule-book.ts'
-import { chargesOf, createUsage, type Quotas, roomAt, type Usage } from '../../core/usage.ts'
+import { createUsage, type Quotas, type Usage } from '../../core/usage.ts'
 import { countNamed, type NamedUnits } from '../../core/waiting-charges.ts'
 import type { JobRecord, LimitChanges } from './job-record.ts'
 import type { Standing } from './jobs-ahead.ts'
@@ -107,39 +107,14 @@ export class MemoryBucket implements Bucket, Due {
     return this.#line.size > 0 || this.#firstGivenBack !== undefined
   }
 
-  /** The slot, not before `from`, of the next departure; Infinity when no job may depart. */
-  nextDeparture(from: number): number {
-    if (this.jobs === 0 || this.paused) return Number.POSITIVE_INFINITY
-    const slot = nextSlot(this, from)
-    const at = this.hasLine ? slot : Math.max(slot, this.#returned!.retries.earliest)
-    return this.usage === undefined && this.limit.concurrency === Number.POSITIVE_INFINITY
-      ? at
-      : this.#allowedFrom(at, this.usage)
+  /** When the first retry is ready; Infinity: none waits. */
+  get retryReadyAt(): number {
+    return this.#returned?.retries.earliest ?? Number.POSITIVE_INFINITY
   }
 
   /** How many of the places of the limit are taken. */
   get placesTaken(): number {
     return this.running + (this.held ?? 0)
-  }
-
-  /** When every part of the limit allows the departure of the head that the bucket has then; Infinity without a free place. */
-  #allowedFrom(from: number, usage: Usage | undefined): number {
-    if (this.placesTaken >= this.limit.concurrency) return Number.POSITIVE_INFINITY
-    if (usage === undefined) return from
-    for (let at = from; ; ) {
-      // A retry that is ready meanwhile is the head.
-      const later = roomAt(this.limit, usage, chargesOf(this.limit, this.headAt(at)), at)
-      if (later === at) return Math.min(at, this.#retryBefore(at, from, usage))
-      at = later
-    }
-  }
-
-  /** When a retry has room that is ready, after `from`, before the head has room at `due`: then it goes first. */
-  #retryBefore(due: number, from: number, usage: Usage): number {
-    const readyAt = this.#returned?.retries.earliest ?? due
-    if (readyAt <= from || readyAt >= due || this.#firstGivenBack !== undefined) return due
-    const retry = this.#readyRetry(readyAt)
-    return retry === undefined ? due : roomAt(this.limit, usage, chargesOf(this.limit, retry), readyAt)
   }
 
   /** The job that departs first, if that is at `at`. */

@@ -5,6 +5,7 @@ import { MOST_NOTES, MOST_WATCHED, WATCHED_FOR } from '../../core/line-view.ts'
 import * as meter from '../../core/meter.ts'
 import { FARTHEST_LOOK } from '../../core/projection.ts'
 import { BOUNDARY, FARTHEST_AHEAD, LENGTHS, SUB_WINDOWS } from '../../core/quota.ts'
+import { LONGER, MOST_REMEMBERED } from '../../core/remembered.ts'
 import { FARTHEST_STEP } from '../../core/walk.ts'
 import { MOST_NAMED, MOST_READ } from '../../line/job-facts.ts'
 import { KEY_TYPES, NUMBERED_KEYS } from './keys.ts'
@@ -52,7 +53,7 @@ const SHARD_CONSTANTS = {
   ZONE_BEFORE,
 }
 /** Those of quotas are fields of one table, to which `lib/quota.lua` adds its functions: scripts have few local variables left. */
-const QUOTA_CONSTANTS = { SUB_WINDOWS, BOUNDARY, FARTHEST_AHEAD, FARTHEST_STEP }
+const QUOTA_CONSTANTS = { SUB_WINDOWS, BOUNDARY, FARTHEST_AHEAD, FARTHEST_STEP, MOST_REMEMBERED, LONGER }
 const METER_CONSTANTS = {
   ROUNDING: meter.ROUNDING,
   LEAST_GROWTH: meter.LEAST_GROWTH,

@@ -1,7 +1,7 @@
 import { isVelvetRopeError } from '../../core/errors.ts'
 import type { Store } from '../scripts/store.ts'
-import type { admitVerb, NamedRequest, TimedAdmission } from './admit.ts'
-import { sizeOfCall } from './admit-calls.ts'
+import type { admitVerb, TimedAdmission } from './admit.ts'
+import { type NamedRequest, sizeOfCall } from './admit-calls.ts'
 
 /** One call is on its way while the next one is being written. */
 const MOST_UNDER_WAY = 2

@@ -1,6 +1,9 @@
 import type { Limit } from '../../core/limit.ts'
+import type { JobRequest } from '../../line/job.ts'
 import { MOST_PER_CALL } from '../scripts/prelude.ts'
-import type { NamedRequest } from './admit.ts'
+
+/** A request with the id that its producer gave it, or that was made for it: a request that comes twice is admitted once. */
+export type NamedRequest = JobRequest & { readonly id: string }
 
 /** Bytes of data in one call: a larger one would hold others up, in Redis and on the way. */
 const MOST_BYTES = 1_000_000

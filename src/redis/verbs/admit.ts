@@ -3,7 +3,6 @@ import { IdConflictError, isVelvetRopeError, NoLimitError, ShardCountError } fro
 import type { Admission } from '../../core/job.ts'
 import type { Rule } from '../../core/rule-book.ts'
 import { Semaphore, Units } from '../../core/semaphore.ts'
-import type { JobRequest } from '../../line/job.ts'
 import type { FullMemory } from '../connection/full-memory.ts'
 import { agreed } from '../rules/agreed.ts'
 import { quotaText, ruleValues } from '../rules/book.ts'
@@ -13,7 +12,7 @@ import { MOST_PER_CALL } from '../scripts/prelude.ts'
 import { type Answer, list, number, oneOf, rest, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
-import { orderOfCalls, sizeOfCall, weightUnder } from './admit-calls.ts'
+import { type NamedRequest, orderOfCalls, sizeOfCall, weightUnder } from './admit-calls.ts'
 import { costsText, encodeSettings } from './settings-text.ts'
 
 const place = { departsAt: number, waiting: number, capacity: number, position: number }
@@ -46,9 +45,6 @@ const script = defineScript('admit', import.meta.url, reply)
 
 /** Calls under way to one shard. */
 const MOST_CALLS = 4
-/** A request with the id that its producer gave it, or that was made for it: a request that comes twice is admitted once. */
-export type NamedRequest = JobRequest & { readonly id: string }
-
 /** A verdict and the moment at which it was given. */
 export interface TimedAdmission {
   readonly admission: Admission

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { checkHistory } from '../../../src/conformance/conformance.ts'
-import type { CheckOptions, HistoryEvent } from '../../../src/conformance/history.ts'
+import { breakersOf } from '../../support/breakers.ts'
 import { accept, end, fault, giveBack, limit, release, start } from '../../support/history.ts'
 
 const ruled = (at: number, concurrency?: number, key = 'a') =>
@@ -9,12 +9,7 @@ const US = 0.001
 const ids = ['v', 'w', 'x', 'y', 'z']
 const line = ids.map((id) => accept(0, id))
 
-/** The jobs with which L11 is broken, of a history that goes on. */
-function broken(history: HistoryEvent[], options: CheckOptions = {}) {
-  const breaches = checkHistory(history, { unfinished: true, ...options })
-  expect(breaches.filter(({ law }) => law !== 'L11')).toEqual([])
-  return breaches.map(({ id }) => id)
-}
+const broken = breakersOf('L11')
 
 describe('at most N attempts run at once', () => {
   const two = [ruled(0, 2), ...line, start(1, 'v'), start(2, 'w')]

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { checkHistory } from '../../../src/conformance/conformance.ts'
 import type { HistoryEvent } from '../../../src/conformance/history.ts'
 import { type Limit, parseLimit } from '../../../src/core/limit.ts'
-import { countedUnder, hasOver } from '../../../src/core/remembered.ts'
+import { changeUsage, countedUnder, hasOver } from '../../../src/core/remembered.ts'
 import * as core from '../../../src/core/usage.ts'
 import { quota } from '../../support/history.ts'
 
@@ -55,7 +55,7 @@ test('the core keeps L10 through settling and changed limits', () => {
       let usage = core.createUsage(limit)
       const countUnder = (after: Limit, now: number) => {
         const next = countedUnder(after, counted, usage, now)
-        usage = core.changeUsage(counted, usage, next, now)
+        usage = changeUsage(counted, usage, next, now)
         limit = after
         counted = next
       }
@@ -97,6 +97,6 @@ test('a calendar that takes over from another near a boundary counts what may ha
   const after = { ...before, quotas: [quota(1, { period: 'day', zone: 'UTC' })] }
   const usage = core.createUsage(before)
   core.charge(before, usage, [1], midnight - 600_000_000)
-  const changed = core.changeUsage(before, usage, after, midnight - 1_100_000)
+  const changed = changeUsage(before, usage, after, midnight - 1_100_000)
   expect(core.roomAt(after, changed, [1], midnight - 1_090_000)).toBeGreaterThan(midnight)
 })

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { checkHistory } from '../../../src/conformance/conformance.ts'
-import type { CheckOptions, HistoryEvent } from '../../../src/conformance/history.ts'
+import type { HistoryEvent } from '../../../src/conformance/history.ts'
 import type { Quota } from '../../../src/core/quota.ts'
+import { breakersOf } from '../../support/breakers.ts'
 import {
   accept,
   end,
@@ -20,12 +21,7 @@ const FAST = '9000, 1000/s, tolerance 0'
 const ruled = (at: number, ...quotas: Quota[]) => limit(at, FAST, 'a', { quotas })
 const US = 0.001
 
-/** The jobs with which L10 is broken, of a history that goes on. */
-function broken(history: HistoryEvent[], options: CheckOptions = {}) {
-  const breaches = checkHistory(inOrder(history), { unfinished: true, ...options })
-  expect(breaches.filter(({ law }) => law !== 'L10')).toEqual([])
-  return breaches.map(({ id }) => id)
-}
+const broken = breakersOf('L10')
 
 describe('a rolling quota', () => {
   const three = [ruled(0, quota(3, 1_000)), run(0, 'w'), run(10, 'x'), run(20, 'y')].flat()

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { changeCounted, changeLimit, createBucket, forgettableAt, isIdle } from '../../../src/core/bucket.ts'
+import { changeLimit, createBucket, forgettableAt, isIdle } from '../../../src/core/bucket.ts'
 import { HOUR, MINUTE, SECOND } from '../../../src/core/duration.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
 import { BOUNDARY, usedAt } from '../../../src/core/quota.ts'
 import { formatQuota } from '../../../src/core/quota-input.ts'
-import { countedUnder, hasOver, MOST_REMEMBERED } from '../../../src/core/remembered.ts'
+import { changeCounted, countedUnder, hasOver, MOST_REMEMBERED } from '../../../src/core/remembered.ts'
 import * as usages from '../../../src/core/usage.ts'
 
 const DAY = 24 * HOUR

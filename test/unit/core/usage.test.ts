@@ -4,9 +4,9 @@ import { MINUTE, SECOND } from '../../../src/core/duration.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
 import type { Retries } from '../../../src/core/projection.ts'
 import { BOUNDARY } from '../../../src/core/quota.ts'
+import { changeUsage } from '../../../src/core/remembered.ts'
 import {
   type CountedJob,
-  changeUsage,
   charge,
   chargesOf,
   createUsage,

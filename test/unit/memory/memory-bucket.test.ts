@@ -8,6 +8,7 @@ import { viewOf } from '../../../src/memory/store/bucket-facts.ts'
 import { JobRecord } from '../../../src/memory/store/job-record.ts'
 import { positionOf } from '../../../src/memory/store/jobs-ahead.ts'
 import { MemoryBucket } from '../../../src/memory/store/memory-bucket.ts'
+import { nextDeparture } from '../../../src/memory/store/next-departure.ts'
 import { request } from '../../support/memory-store.ts'
 
 const rule = new RuleBook({ '*': '100, 1/s' }).resolve('a')
@@ -39,7 +40,7 @@ class Bench {
     const order: JobRecord[] = []
     let now = 0
     while (this.bucket.jobs > 0) {
-      now = Math.max(now, this.bucket.nextDeparture(now))
+      now = Math.max(now, nextDeparture(this.bucket, now))
       const job = this.bucket.takeNext(now)
       core.reserve(this.bucket, job.cost, now)
       order.push(job)
@@ -75,9 +76,9 @@ describe('retries', () => {
   test('depart when they are ready if no other job waits', () => {
     const bench = new Bench()
     bench.retry(3 * SECOND)
-    expect(bench.bucket.nextDeparture(0)).toBe(3 * SECOND)
+    expect(nextDeparture(bench.bucket, 0)).toBe(3 * SECOND)
     bench.newcomer()
-    expect(bench.bucket.nextDeparture(0)).toBe(0)
+    expect(nextDeparture(bench.bucket, 0)).toBe(0)
   })
 
   test('that became ready together depart in the order in which they came back', () => {
@@ -132,7 +133,7 @@ test('inOrder() yields the order in which takeNext() takes', () => {
         else bench.newcomer(cost)
       }
       for (let n = 0; n < departed && bench.bucket.jobs > 0; n++) {
-        const now = bench.bucket.nextDeparture(0)
+        const now = nextDeparture(bench.bucket, 0)
         core.reserve(bench.bucket, bench.bucket.takeNext(now).cost, now)
       }
       const expected = names(bench.bucket.inOrder())
@@ -157,7 +158,7 @@ test('a new job departs no later than promised, and exactly then if every retry 
       }
       let now = 0
       for (let n = 0; n < departed && bench.bucket.jobs > 0; n++) {
-        now = bench.bucket.nextDeparture(now)
+        now = nextDeparture(bench.bucket, now)
         const { cost } = bench.bucket.takeNext(now)
         core.reserve(bench.bucket, cost, now)
         bench.bucket.waiting -= cost

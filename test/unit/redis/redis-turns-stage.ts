@@ -6,7 +6,7 @@ import type { JobRequest, WorkerJob } from '../../../src/line/job.ts'
 import { ShapedJob } from '../../../src/line/shaped-job.ts'
 import { type RedisTurnPorts, RedisTurns } from '../../../src/redis/redis-turns.ts'
 import type { Delivery } from '../../../src/redis/transport/transport.ts'
-import type { NamedRequest } from '../../../src/redis/verbs/admit.ts'
+import type { NamedRequest } from '../../../src/redis/verbs/admit-calls.ts'
 import type { HandedJob, RemovedJob } from '../../../src/redis/verbs/handed-job.ts'
 import { settle } from './slots/gate-stage.ts'
 

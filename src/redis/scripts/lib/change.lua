@@ -1,15 +1,13 @@
--- What the quotas of a bucket count under a limit that has changed: `changeUsage` of src/core/usage.ts.
+-- What the quotas of a bucket count under a limit that has changed: `changeUsage` of src/core/remembered.ts.
 
 do
-  local LONGER = 2 * quota.LENGTHS.hour
-
   local function length_of(part)
     return part.length or quota.LENGTHS[part.period]
   end
 
   -- Whether it surely looks back as far as the one that is wanted.
   local function looks_back(part, wanted)
-    return part.length ~= nil and part.length >= length_of(wanted) + (wanted.length and 0 or LONGER)
+    return part.length ~= nil and part.length >= length_of(wanted) + (wanted.length and 0 or quota.LONGER)
   end
 
   local function is_better(part, best, wanted)
@@ -20,7 +18,7 @@ do
     return longer > 0
   end
 
-  -- The quota from which one goes on: the `sourceOf` of src/core/remembered.ts.
+  -- The quota from which one goes on: `sourceOf` of the same file.
   local function source_of(before, use, wanted, now)
     local best
     for index, part in ipairs(before.counted) do
@@ -50,7 +48,7 @@ do
     return changed
   end
 
-  -- Counts on under the limit what was counted until now, and forgets what of that is over: `changeCounted` of src/core/bucket.ts.
+  -- Counts on under the limit what was counted until now, and forgets what of that is over: `changeCounted` of src/core/remembered.ts.
   local function change_counted(bucket, limit, now)
     local none = { quotas = {}, counted = {} }
     local before, use = usage.of(bucket)

@@ -2,7 +2,7 @@
 -- bucket's copy of the limit, with an amount that nothing reaches, so that code that does not know of them counts on in them.
 
 do
-  local MOST_REMEMBERED, UNREACHED = 8, 1e15
+  local UNREACHED = 1e15
 
   local function last_end(use)
     return use.ends[#use.ends] or -INF
@@ -74,7 +74,7 @@ do
     for _, part in ipairs(past) do
       if not outlasted(past, part) then kept[#kept + 1] = part end
     end
-    while #kept > MOST_REMEMBERED do
+    while #kept > quota.MOST_REMEMBERED do
       local first = 1
       for index, part in ipairs(kept) do
         if part.over < kept[first].over then first = index end
