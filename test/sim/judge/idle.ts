@@ -5,8 +5,10 @@ import { intervalOf, type Plan } from '../plan/plan.ts'
 import { LOOKS, leftInStore } from './inspect.ts'
 import type { Failure } from './judge.ts'
 
-/** How long the store may take to forget what has ended, beside the intervals of its buckets; milliseconds. */
+/** How long the store may take to forget what has ended, beside the time for which its buckets count it; milliseconds. */
 const FORGETS = 40_000
+/** A quota is counted in sixtieths of its window: what starts counts until the last moment of its own has left the window. */
+const COUNTED = 61 / 60
 
 /** A delivery whose worker died is fetched again, and refused, within 15 s; the rest is travel and patience. Milliseconds. */
 const DELIVERED = 30_000
@@ -17,10 +19,7 @@ const DELIVERED = 30_000
  */
 export async function becomesEmpty(scene: Scene, oracle: Oracle): Promise<Failure[]> {
   const { plan, world } = scene
-  const longest = Math.max(
-    ...plan.keys.map((key) => intervalOf(key) * Math.max(1, ...plan.jobs.map(({ cost }) => cost))),
-  )
-  const patience = (plan.keepFinished > 0 ? DELIVERED : longest + FORGETS) + keptLonger(plan)
+  const patience = (plan.keepFinished > 0 ? DELIVERED : countsFor(plan) + FORGETS) + keptLonger(plan)
   const until = world.present + patience * 1_000
   const left = () => {
     const { jobs, deliveries } = leftInStore(scene)
@@ -40,6 +39,15 @@ export async function becomesEmpty(scene: Scene, oracle: Oracle): Promise<Failur
     }
     oracle.process.at(world.present, 0, () => void look())
   })
+}
+
+/** For how long the last start of a bucket decides about the next one: by its pace, or by a rolling quota; milliseconds. */
+function countsFor({ keys, jobs, turns }: Plan): number {
+  const costliest = Math.max(1, ...[...jobs, ...turns].map(({ cost }) => cost))
+  const windows = keys.flatMap(({ quotas = [] }) => {
+    return quotas.map(({ window }) => (typeof window === 'number' ? window * COUNTED : 0))
+  })
+  return Math.max(...keys.map((key) => intervalOf(key) * costliest), ...windows)
 }
 
 /** Redis keeps the locks and marks of BullMQ longer by as much as its clock was set back; what is longer still, `leftInStore` knows. */

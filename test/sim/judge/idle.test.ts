@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest'
+import { openStore } from '../open-store.ts'
+import type { Plan } from '../plan/plan.ts'
+import { runPlan } from '../run-plan.ts'
+import type { StoreHost } from '../world/server.ts'
+import { aJob, aPlan, SECOND } from './planted.ts'
+
+const quotas = [{ amount: 2, window: 60_000 }]
+const keys = [{ key: 'k', capacity: 10, rate: { count: 1, per: 1_000 }, quotas }]
+/** Nothing must remain of it. */
+const forgotten = aPlan({ keys, jobs: [aJob('a')], keepFinished: 0 })
+
+/** Opens a store that holds the key from the begin on. */
+function holding(...words: readonly string[]) {
+  return (host: StoreHost) => {
+    const store = openStore(host)
+    const parts = words.map((word) => `$${word.length}\r\n${word}\r\n`)
+    store.connect().receive(Buffer.from(`*${words.length}\r\n${parts.join('')}`))
+    return store
+  }
+}
+
+/** What is left in the store at the end of a run, and when that was found; seconds. */
+async function leftAfter(plan: Plan, open = openStore) {
+  const { failures, lasted } = await runPlan(plan, open)
+  return { left: failures.map(({ law, message }) => `${law}: ${message}`), at: lasted / SECOND }
+}
+
+test('a bucket stays as long as its quota counts, and no longer', async () => {
+  const { left, at } = await leftAfter(forgotten)
+  expect(left).toEqual([])
+  expect(at).toBeGreaterThan(60)
+  expect(at).toBeLessThan(70)
+})
+
+test('what stays for longer than a quota counts is left behind', async () => {
+  const { left, at } = await leftAfter(forgotten, holding('SADD', '{vr:sim:0}:other', 'a'))
+  expect(left).toEqual(['L7: the store still holds {vr:sim:0}:other'])
+  expect(at).toBeLessThan(110)
+})
