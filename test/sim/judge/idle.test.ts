@@ -38,3 +38,16 @@ test('what stays for longer than a quota counts is left behind', async () => {
   expect(left).toEqual(['L7: the store still holds {vr:sim:0}:other'])
   expect(at).toBeLessThan(110)
 })
+
+test('a lock of BullMQ may stay for as long as the clock of Redis was set back, and no other', async () => {
+  const lock = '{vr:sim:0}:rope:a_e1:lock'
+  const day = holding('SET', lock, 'x', 'PX', '86400000')
+  const setBack = aPlan({
+    jobs: [aJob('a')],
+    faults: [{ kind: 'step', at: 500, by: -86_400_000, until: 500 }],
+  })
+  const leaked = [`leak: the store still holds ${lock}`]
+  expect((await leftAfter(setBack, day)).left).toEqual([])
+  expect((await leftAfter(aPlan({ jobs: [aJob('a')] }), day)).left).toEqual(leaked)
+  expect((await leftAfter(setBack, holding('SET', lock, 'x'))).left).toEqual(leaked)
+})

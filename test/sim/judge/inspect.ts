@@ -36,6 +36,8 @@ const OF_DELIVERIES = /^\{vr:sim:\d+\}:rope:/
 
 /** What BullMQ lets lie until it looks for stalled deliveries. */
 const STALLED = /^(\{vr:sim:\d+\}:rope:)(?:active|.*_e\d+)$/
+/** What Redis drops by itself. */
+const LOCK = /^\{vr:sim:\d+\}:rope:.*_e\d+:lock$/
 /** BullMQ looks every five seconds; milliseconds. */
 export const LOOKS = 60_000
 
@@ -45,18 +47,18 @@ export function leftInStore(scene: Scene): { readonly jobs: string[]; readonly d
   const { jobs, deliveries } = leftOf(
     text.split('\r\n').filter((line) => line !== '' && !/^[*$]\d/.test(line)),
   )
-  return { jobs, deliveries: deliveries.filter((name) => !waitsForOldMark(scene, name)) }
+  return { jobs, deliveries: deliveries.filter((name) => !waitsForOldTime(scene, name)) }
 }
 
 /**
- * Whether BullMQ will find the delivery only when the mark of its last look has passed, which Redis keeps longer by as much as its
- * clock was set back.
+ * Whether a delivery lies until a time by the clock of before it was set back, which Redis keeps: BullMQ finds it when the mark of its
+ * last look has passed, and its lock goes at its own time. Both are seconds away where the clock was not set.
  */
-function waitsForOldMark(scene: Scene, name: string): boolean {
+function waitsForOldTime(scene: Scene, name: string): boolean {
+  if (!scene.plan.faults.some((fault) => fault.kind === 'step' && fault.by < 0)) return false
   const [, queue] = STALLED.exec(name) ?? []
-  return (
-    queue !== undefined && Number(scene.command('PTTL', `${queue}stalled-check`).toString().slice(1)) > LOOKS
-  )
+  const timed = queue === undefined ? (LOCK.test(name) ? name : undefined) : `${queue}stalled-check`
+  return timed !== undefined && Number(scene.command('PTTL', timed).toString().slice(1)) > LOOKS
 }
 
 /** Those of the keys that must not remain. */
