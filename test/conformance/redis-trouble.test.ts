@@ -1,7 +1,9 @@
 import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { SECOND } from '../../src/core/duration.ts'
 import { BackendUnavailableError } from '../../src/core/errors.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
+import { ruleValues } from '../../src/redis/rules/book.ts'
 import { allScripts } from '../fuzz/scripts/all-scripts.ts'
 import { at, request } from '../support/backend-driver.ts'
 import { beforeTimer, eventually } from '../support/patience.ts'
@@ -126,6 +128,31 @@ describe('a request that comes late or twice', () => {
     expect(await ask(2)).toEqual(first)
     await stage.balances()
   })
+
+  test.each([
+    ['unfreeze', 'freeze', 'unknown'],
+    ['resume', 'pause', 'unknown'],
+    ['unfreeze', 'freeze', 'known'],
+    ['resume', 'pause', 'known'],
+  ] as const)(
+    'that finds nothing to %s and is sent once more lifts no %s of since (the bucket is %s)',
+    async (lift, hold, bucket) => {
+      const stage = await RedisStage.open('9, 1/s')
+      if (bucket === 'known') await stage.lineUp('x', 0)
+      const { store, rules, verbs } = stage.backend
+      const script = { ...allScripts().get('hold')!, parse: (reply: unknown) => reply }
+      const values = ['operation', lift, 'a', 0, '1', rules.version, store.shards]
+      const ask = (seconds: number) =>
+        store.write(script, 0, [...values, ...ruleValues(rules.book.find('a'))], at(seconds))
+      const first = await ask(1)
+      await verbs[hold]('a', 60 * SECOND, at(2))
+      const held = await stage.inspect('a', 4)
+      expect(held).toMatchObject(hold === 'freeze' ? { frozenUntil: at(62) / 1_000 } : { paused: true })
+      expect(await ask(3)).toEqual(first)
+      expect(await stage.inspect('a', 4)).toEqual(held)
+      await stage.balances()
+    },
+  )
 
   test('that was lost with its connection is sent once more, and done once', async () => {
     const { stage } = await own()

@@ -18,6 +18,14 @@ expect('meta', 'buckets', 'due', 'turns', 'idle', 'wake')
 local replay = redis.call('GET', K.op .. operation)
 if replay then return cmsgpack.unpack(replay) end
 if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
+
+-- What found nothing to lift must not lift, sent once more, what has begun since.
+local function answered(until_, departs_at, is_lifted)
+  local answer = { 'ok', text(now), text(until_), text(departs_at), is_lifted and '1' or '0' }
+  redis.call('SET', K.op .. operation, cmsgpack.pack(answer), 'PX', REMEMBERED_MS)
+  return answer
+end
+
 local meta = read_meta()
 local book = number(ARGV[8])
 local rule = read_rule(10, book)
@@ -26,7 +34,7 @@ if refusal then return refusal end
 -- A new freeze must not be moved back with those from before the step. And a step must be seen that comes before any worker has called.
 if now < meta.heardAt or meta.heardAt == 0 then note_activity(meta, now) end
 local bucket = read_bucket(key)
-if not bucket and (verb == 'resume' or verb == 'unfreeze') then return { 'ok', text(now), '0', '0', '0' } end
+if not bucket and (verb == 'resume' or verb == 'unfreeze') then return answered(0, 0) end
 if not bucket and ARGV[10] == '' then return { 'no-limit' } end
 if not bucket and ARGV[7] == '0' then return { 'no-room' } end
 if not bucket then
@@ -35,7 +43,7 @@ if not bucket then
 end
 read_line(bucket)
 local lifts = verb == 'unfreeze' and bucket.frozen > now
-if verb == 'unfreeze' and not lifts then return { 'ok', text(now), '0', '0', '0' } end
+if verb == 'unfreeze' and not lifts then return answered(0, 0) end
 local from = -INF
 if verb == 'freeze' then freeze(bucket, now + duration)
 elseif verb == 'pause' then bucket.paused = 1
@@ -43,6 +51,4 @@ elseif lifts then bucket.frozen, from = 0, now
 else bucket.paused, from = 0, now end
 if bucket.inHanded > 0 then from = bucket.from end
 reschedule_from(bucket, meta, from)
-local answer = { 'ok', text(now), text(bucket.frozen), text(bucket.grantedSlot), lifts and '1' or '0' }
-redis.call('SET', K.op .. operation, cmsgpack.pack(answer), 'PX', REMEMBERED_MS)
-return answer
+return answered(bucket.frozen, bucket.grantedSlot, lifts)
