@@ -89,6 +89,24 @@ test('a limit that was set by a call whose answer is lost counts from that call 
   expect(limits).toMatchObject([{ at: 0 }, { limit: { interval: 50_000 } }])
 })
 
+test('a freeze that was lifted by a call whose answer is lost is over', async () => {
+  const unfreeze = { do: 'unfreeze', at: 200, key: 'k' } as const
+  const first = { ...aJob('a'), handler: { ...aJob('a').handler, freezes: 6_000 } }
+  const plan = aPlan({
+    jobs: [first, { ...aJob('b'), at: 3_500 }],
+    actions: [unfreeze],
+    faults: unheard(199.5),
+  })
+  const { failures, history } = await runPlan(plan, openStore)
+  expect(failures).toEqual([])
+  const ofB = history.find((event) => event.type === 'start' && event.id === 'b')!
+  expect(ofB.at).toBeLessThan(5_000_000)
+  expect(history.filter(({ type }) => type === 'freeze' || type === 'unfreeze')).toMatchObject([
+    { type: 'freeze' },
+    { type: 'unfreeze' },
+  ])
+})
+
 test('what a process would have done after it had been stopped does not count where it is killed meanwhile', async () => {
   const plan = drawPlan(31_000_487)
   expect(plan.faults.map(({ kind }) => kind).sort()).toEqual(['kill', 'stop'])

@@ -37,20 +37,30 @@ async function carryOut(
   action: Action,
 ): Promise<unknown> {
   // While the answer is not known it may have happened at any time since.
-  const surely = async (what: () => Promise<unknown>) => {
+  const surely = async <Answer>(what: () => Promise<Answer>) => {
     const from = process.read()
     const tries = scene.record.unavailable.length
-    await ask(scene, process, what)
-    if (scene.record.unavailable.length > tries) scene.unsure.push({ from, until: process.read() })
-    return from
+    let askedAt = from
+    const answer = await ask(scene, process, () => {
+      askedAt = process.read()
+      return what()
+    })
+    const isLater = scene.record.unavailable.length > tries
+    if (isLater) scene.unsure.push({ from, until: process.read() })
+    return { from, askedAt, answer, isLater }
   }
   switch (action.do) {
     case 'cancel':
       return surely(() => shaper.cancel(action.id))
     case 'freeze':
       return surely(() => shaper.freeze(action.key, action.for))
-    case 'unfreeze':
-      return surely(() => shaper.unfreeze(action.key))
+    case 'unfreeze': {
+      const { key } = action
+      const { askedAt, answer: isLifted, isLater } = await surely(() => shaper.unfreeze(key))
+      // What was frozen before is not any more: a try whose answer was lost may have lifted it.
+      if (isLater && !isLifted) scene.record.add(process, { type: 'unfreeze', at: askedAt, key })
+      return
+    }
     case 'pause':
       await surely(() => shaper.pause(action.key))
       await sleep(action.for)
@@ -67,7 +77,7 @@ async function carryOut(
       const { key } = action
       const limit = limitOf(action)
       // The first try may have set it, though its answer was lost: the next one reports it later, or as no change.
-      const at = await surely(() => shaper.limits.set(key, limit))
+      const { from: at } = await surely(() => shaper.limits.set(key, limit))
       return scene.record.add(process, { type: 'limit', at, key, limit: parseLimit(limit) })
     }
   }
