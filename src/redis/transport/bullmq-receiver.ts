@@ -1,4 +1,4 @@
-import { ConnectionClosedError, type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq'
+import { ConnectionClosedError, ErrorCode, type Job, UnrecoverableError, WaitingError, Worker } from 'bullmq'
 import type { Cluster, Redis } from 'ioredis'
 import { toError } from '../../core/thrown.ts'
 import { settlesWithin } from '../../core/within.ts'
@@ -98,7 +98,9 @@ export class BullMqReceiver implements Receiver {
     Object.assign(connection, { duplicate })
     const settings = { ...WORKER_SETTINGS, connection, prefix: this.#tags[shard]!, concurrency: FETCHERS }
     const process = (job: Job<unknown, void>, token: string | undefined) => this.#process(shard, job, token)
-    const worker = new LockingWorker(QUEUE, process, settings).on('error', this.#outages.report)
+    const worker = new LockingWorker(QUEUE, process, settings).on('error', (error) => {
+      if (!isOfTakenDelivery(error)) this.#outages.report(error)
+    })
     return { worker, copies, waits }
   }
 
@@ -191,6 +193,22 @@ export class BullMqReceiver implements Receiver {
       this.#onError(toError(thrown))
     }
   }
+}
+
+/** With which BullMQ refuses the end of a delivery. */
+const OF_TAKEN: ReadonlySet<unknown> = new Set([
+  ErrorCode.JobNotExist,
+  ErrorCode.JobLockNotExist,
+  ErrorCode.JobLockMismatch,
+])
+
+/**
+ * Whether a delivery is not this worker's any more: its end was reported before, and the answer lost; its lock ended; or Redis lost that
+ * it was fetched, and gave it out again. The gate decides what starts, so nobody needs to know.
+ */
+function isOfTakenDelivery(thrown: unknown): boolean {
+  const error = toError(thrown)
+  return OF_TAKEN.has(Reflect.get(error, 'code')) || error.message.startsWith('could not renew lock for job ')
 }
 
 /**

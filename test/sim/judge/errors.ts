@@ -13,8 +13,6 @@ const UNAVAILABLE_AFTER = 1_890_000
 const OPENING = 18
 /** A script that Redis has not is called twice; and the first shard is asked before the others. */
 const [WITHOUT_SCRIPTS, OTHER_SHARDS] = [4, 4]
-/** An end was reported to BullMQ twice: the first report was carried out, and its answer lost. */
-const TWICE = /^Missing (?:key|lock) for job /
 /** Errors that a shaper may report while something is wrong. */
 const EXPECTED = ['backend-unavailable', 'lease-lost', 'started-late', 'old-rule-book', 'worker-lost']
 
@@ -55,9 +53,7 @@ export function judgeErrors({ plan, world, record, silences, exits }: Errant): F
   for (const { process, at, error } of record.errors) {
     const isOpening =
       opensLate(plan, process, at - UNAVAILABLE_WITHIN) && isVelvetRopeError(error, 'backend-unavailable')
-    const isExpected =
-      isOpening ||
-      (!isCalm && (EXPECTED.some((code) => isVelvetRopeError(error, code)) || TWICE.test(error.message)))
+    const isExpected = isOpening || (!isCalm && EXPECTED.some((code) => isVelvetRopeError(error, code)))
     if (!isExpected) failures.push({ law: 'errors', at, message: `${process.name}: ${error.stack}` })
   }
   for (const { process, at, took } of record.unavailable) {
