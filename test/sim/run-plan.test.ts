@@ -50,10 +50,10 @@ test.each([
   },
 )
 
-/** Answers of Redis do not arrive for two seconds. */
-function unheard(at: number) {
+/** Answers of Redis do not arrive for two seconds, or for `lasts` milliseconds. */
+function unheard(at: number, lasts = 1_968) {
   return [
-    { kind: 'hold', part: 'all', when: { at }, for: 1_968, direction: 'back', until: at + 1_968 },
+    { kind: 'hold', part: 'all', when: { at }, for: lasts, direction: 'back', until: at + lasts },
   ] as const
 }
 
@@ -125,6 +125,20 @@ test('a turn of which no process heard, neither that it was admitted nor that it
   const ends = history.flatMap((event) => (event.type === 'end' ? [event.outcome] : []))
   expect(ends).toEqual(['completed', 'cancelled'])
   expect(history.at(-1)).toMatchObject({ type: 'audit', admitted: 2, ended: 2 })
+})
+
+test('a turn that was given up unheard, and that the store has forgotten when it is heard again, is counted', async () => {
+  const turn = { caller: 1, key: 'k', at: 20, cost: 1, isTry: false }
+  // Behind the second turn: it overtakes that where the turn has no end.
+  const jobs = [{ ...aJob('a'), at: 60 }]
+  const turns = [turn, { ...turn, at: 40, timeout: 900 }]
+  const keys = [{ key: 'k', capacity: 10, rate: { count: 2, per: 1_000 } }]
+  const plan = aPlan({ hasScripts: true, keys, turns, jobs, callers: 1, faults: unheard(100, 12_000) })
+  const { failures, history } = await runPlan(plan, openStore)
+  expect(failures).toEqual([])
+  const ends = history.flatMap((event) => (event.type === 'end' ? [event.outcome] : []))
+  expect(ends).toEqual(['completed', 'cancelled', 'completed'])
+  expect(history.at(-1)).toMatchObject({ type: 'audit', admitted: 3, ended: 3 })
 })
 
 test.each([1_000, 30_000])(

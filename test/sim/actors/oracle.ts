@@ -138,12 +138,22 @@ export class Oracle {
     })
   }
 
-  /** Turns that the store has, and of which no process has written down that they were admitted. */
+  /**
+   * Turns of the store of which no process has written down that they were admitted, or that they have ended: what gave one up may
+   * have been carried out and its answer lost, in an outage after which the store knows the turn no more.
+   */
   #unheardTurns(): string[] {
-    const { plan, record } = this.#scene
-    const shards = Array.from({ length: plan.shards }, (_, shard) => shard)
-    const text = shards.map((shard) => this.#scene.command('HKEYS', `{vr:sim:${shard}}:jobs`).toString())
-    return (text.join().match(/~[\w-]+~[\w-]+/g) ?? []).filter((id) => !record.isAnswered(id))
+    const { record } = this.#scene
+    const admitted = this.#turnsIn('HKEYS', 'jobs').filter((id) => !record.isAnswered(id))
+    const ended = this.#turnsIn('ZRANGE', 'gone', '0', '-1').filter((id) => !record.hasEnd(id))
+    return [...new Set([...admitted, ...ended])]
+  }
+
+  /** The turns in a key of each shard. */
+  #turnsIn(command: string, key: string, ...values: readonly string[]): string[] {
+    const shards = Array.from({ length: this.#scene.plan.shards }, (_, shard) => `{vr:sim:${shard}}:${key}`)
+    const text = shards.map((name) => this.#scene.command(command, name, ...values).toString())
+    return text.join().match(/~[\w-]+~[\w-]+/g) ?? []
   }
 
   /** It counts as under way from now on, so that the oracle does not close before. */
@@ -191,8 +201,7 @@ export class Oracle {
       record.add(undefined, { type: 'answer', at, ...named, accepted: true, departsAt: at })
     }
     const end = this.#endOf(job)
-    const isKnown = record.seen.some(({ event }) => event.type === 'end' && event.id === id)
-    if (end !== undefined && !isKnown) record.add(undefined, end)
+    if (end !== undefined && !record.hasEnd(id)) record.add(undefined, end)
   }
 
   #endOf({ id, state, endedAt }: JobView) {

@@ -100,6 +100,11 @@ export class Recorder {
     return this.#answered.has(id)
   }
 
+  /** Whether it was written down how the job ended. */
+  hasEnd(id: string): boolean {
+    return this.seen.some(({ event }) => event.type === 'end' && event.id === id)
+  }
+
   /** How many jobs were accepted of which no end has been written down. */
   get underWay(): number {
     this.#underWay ??= countUnderWay(this.seen)

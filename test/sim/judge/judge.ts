@@ -136,17 +136,18 @@ function afterOwnStarts(seen: readonly Seen[]): Seen[] {
 }
 
 /** What the store was asked for counts only where no process that knew of it wrote it down, however late. */
-function withoutRepetition(seen: readonly Seen[]): HistoryEvent[] {
+export function withoutRepetition(seen: readonly Seen[]): HistoryEvent[] {
   const nameOf = ({ event }: Seen) => {
     // A job that was refused may be accepted when its producer asks again.
     if (event.type === 'answer') return `answer ${event.accepted} ${event.id}`
     return 'id' in event ? `${event.type} ${event.id}` : event.type
   }
   const written = new Set(seen.filter(({ by }) => by !== 'fate').map(nameOf))
-  const lost = neverStarted(seen)
-  const twice = endedTwice(seen)
-  return seen
-    .filter((one) => (one.by !== 'fate' || !written.has(nameOf(one))) && !twice.has(one.event))
+  const once = seen.filter((one) => one.by !== 'fate' || !written.has(nameOf(one)))
+  const lost = neverStarted(once)
+  const twice = endedTwice(once)
+  return once
+    .filter(({ event }) => !twice.has(event))
     .map(({ event }) => {
       return event.type === 'end' && lost.has(event) ? { ...event, outcome: 'cancelled' as const } : event
     })

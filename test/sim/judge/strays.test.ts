@@ -5,7 +5,7 @@ import { payloadOf } from '../actors/scene.ts'
 import { stoodStill } from './errors.ts'
 import { judgeFences } from './fences.ts'
 import { leftOf } from './inspect.ts'
-import { endedTwice, neverStarted } from './judge.ts'
+import { endedTwice, neverStarted, withoutRepetition } from './judge.ts'
 import { accepted, SECOND } from './planted.ts'
 import { judgeGivenUp, judgeStrayEnds } from './strays.ts'
 
@@ -119,4 +119,12 @@ test('a turn whose process died as it departed is over, also where another says 
   // A process that ends a turn for the second time breaks a law, and so does one that loses a job that has ended.
   expect(endedTwice([end('caller-1', 1, '~a'), end('scheduler-1', 9, '~a')]).size).toBe(0)
   expect(endedTwice([end('worker-1', 1, 'a'), end('scheduler-1', 9, 'a', true)]).size).toBe(0)
+})
+
+test('an end that the store told of, and then the process that caused it, is one end', () => {
+  const event = { type: 'end', at: 9, id: '~a', outcome: 'failed' } as const
+  const told = { by: 'fate', event }
+  const lost = { by: 'scheduler-1', event: { ...event }, isLost: true }
+  expect(withoutRepetition([told, lost])).toEqual([{ ...event, outcome: 'cancelled' }])
+  expect(withoutRepetition([told])).toEqual([event])
 })
