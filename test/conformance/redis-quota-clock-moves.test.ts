@@ -176,6 +176,22 @@ describe('a rolling quota, where the clock is set forward', () => {
     expect(started).toBeLessThanOrEqual(2.2 + WINDOW + 2 * LOST)
   })
 
+  it('and back by less, counts what starts after that no longer than its window', async () => {
+    const { stage } = await usedUp({ ids: 'ab' })
+    // Each fills the quota by itself.
+    await stage.lineUp('xy', 0.2, { cost: 2 })
+    const by = DAY / SECOND
+    await leap(stage, 1 + by, by)
+    await stage.claim(2 + by)
+    stage.setClock(by - 8)
+    await stage.jump(by - 8, -10 * SECOND)
+    await stage.claim(by - 7.9)
+    // What started before the clock was set back counts for one window more at most.
+    const first = await startOf(stage, by - 7.8, by)
+    expect(first).toBeLessThanOrEqual(by - 8 + WINDOW + 2 * LOST)
+    expect(await startOf(stage, first, first + 12)).toBeLessThanOrEqual(first + WINDOW + LOST)
+  })
+
   it('counts a start between the step and its report no longer than its window', async () => {
     const { stage } = await usedUp({ limit: '9, 10/s, 3 per 5 seconds, tolerance 0' })
     const by = DAY / SECOND

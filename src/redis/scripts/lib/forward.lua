@@ -56,9 +56,7 @@ do
   -- The time at which a start at `at` would have been by the present clock.
   function forward.present(at)
     local sum = at
-    for _, step in ipairs(read().steps) do
-      if step.at > at then sum = sum + step.by end
-    end
+    for _, step in ipairs(read().steps) do sum = sum + (step.at > at and step.by or 0) end
     return sum
   end
 
@@ -72,10 +70,11 @@ do
     write()
   end
 
-  -- The clock was set back. What counts is not moved, but held to what a start of now would count.
+  -- The clock was set back. What counts is not moved, but held to what a start of now would count, which is after every step.
   function forward.set_back(meta, now, by)
     if not meta.hasQuotas then return end
     local is_recent = now + by - read().backAt < SAME_STEP
+    for _, step in ipairs(known.steps) do step.at = math.min(step.at, now) end
     known.back, known.backAt = (is_recent and known.back or 0) + by, now
     write()
   end
