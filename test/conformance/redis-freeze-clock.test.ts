@@ -86,3 +86,20 @@ describe('a freeze', () => {
     expect(await frozenUntil(stage, 20 - 2 * TEN_MINUTES)).toBeUndefined()
   })
 })
+
+it.each(['freeze', 'pause'] as const)(
+  'what waits until a %s is in force waits for no slot of before the clock was set back',
+  async (verb) => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('a', 0, { key: 'k' })
+    const [a] = await stage.hand(0)
+    expect(await stage.gate(a!, 0)).toMatchObject({ kind: 'granted' })
+    const now = at(-TEN_MINUTES)
+    const { verbs } = stage.backend
+    const held = await (verb === 'pause' ? verbs.pause('k', now) : verbs.freeze('k', SECOND, now))
+    expect(held.at).toBe(now)
+    expect(held.departsAt).toBeGreaterThan(0)
+    // No slot is further ahead.
+    expect(held.departsAt).toBeLessThanOrEqual(now + SECOND / 2)
+  },
+)

@@ -51,4 +51,5 @@ elseif lifts then bucket.frozen, from = 0, now
 else bucket.paused, from = 0, now end
 if bucket.inHanded > 0 then from = bucket.from end
 reschedule_from(bucket, meta, from)
-return answered(bucket.frozen, bucket.grantedSlot, lifts)
+-- One that is further away is from before the clock was set back: no caller is to wait for it.
+return answered(bucket.frozen, math.min(bucket.grantedSlot, now + 2 * FARTHEST_SLOT), lifts)
