@@ -27,6 +27,15 @@ export interface Asked {
   answer?: boolean
 }
 
+/** A job that came back when its lease had ended. */
+export interface Recovered {
+  readonly at: number
+  readonly id: string
+  readonly key: string
+  /** It had its slot. */
+  readonly mayHaveStarted: boolean
+}
+
 /** Something for the reader of a failure. */
 export interface Note {
   readonly at: number
@@ -57,7 +66,7 @@ export class Recorder {
     readonly fence: number
   }[] = []
   /** Jobs that came back when their leases had ended. */
-  readonly recovered: { readonly at: number; readonly id: string; readonly key: string }[] = []
+  readonly recovered: Recovered[] = []
   /** Requests that failed, and were not made again; `at`: when they were made. */
   readonly givenUp: { readonly at: number; readonly id: string }[] = []
   /** Data that handlers were given, and that are not those of their jobs. */
@@ -199,9 +208,9 @@ export class Recorder {
       .on('returned', ({ id, at, retryAt }) => {
         add({ type: 'return', at: time(at), id, reason: 'freeze', readyAt: later(at, retryAt) })
       })
-      .on('recovered', ({ id, key, at }) => {
+      .on('recovered', ({ id, key, at, mayHaveStarted }) => {
         this.note(process, `recovered ${id}`)
-        this.recovered.push({ at: time(at), id, key })
+        this.recovered.push({ at: time(at), id, key, mayHaveStarted })
       })
       .on('cancelled', ({ id, at }) => add({ type: 'end', at: time(at), id, outcome: 'cancelled' }))
       .on('expired', ({ id, at }) => add({ type: 'end', at: time(at), id, outcome: 'expired' }))

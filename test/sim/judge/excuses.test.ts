@@ -107,8 +107,8 @@ test('an outage for all excuses a worker with a long lease only where it was clo
   expect(faults(new Map([['worker-1', 6 * SECOND]]))).toHaveLength(1)
 })
 
-function cameBack(id: string, at: number) {
-  return { id, key: 'k', at: at * SECOND }
+function cameBack(id: string, at: number, mayHaveStarted = true) {
+  return { id, key: 'k', at: at * SECOND, mayHaveStarted }
 }
 
 test('an excuse lets one job lose its place, where one came back in the time of the excuse', () => {
@@ -125,7 +125,7 @@ test('an excuse lets one job lose its place, where one came back in the time of 
 
 test('a short cut in which a process closes lets a job that has its slot lose its place, and excuses no second start', () => {
   const found = (leaving: ReadonlyMap<string, number>) =>
-    excuses(plan, [cut(5, 5.1)], ran('j', 4.9, 9), leaving, [{ at: 8 * SECOND, id: 'a', key: 'k' }])
+    excuses(plan, [cut(5, 5.1)], ran('j', 4.9, 9), leaving, [cameBack('a', 8)])
   const places = (events: readonly HistoryEvent[]) =>
     events.flatMap((event) => (event.type === 'crash' ? [event.handed] : []))
   expect(found(new Map())).toEqual([])
@@ -148,6 +148,23 @@ test('jobs before it that wait for a retry do not take the excuse of the one tha
   const seen = [...line, ...tried('before', 2), ...ran('done', 3, 4), ...tried('behind', 4)]
   const crashes = excuses(plan, [death], seen, new Map(), [cameBack('lost', 8.5)])
   expect(crashes.filter(({ type }) => type === 'crash')).toMatchObject([{ handed: 0 }, { handed: 2 }])
+})
+
+test('a job before it that came back and has not started since does not take the excuse either', () => {
+  const death = cut(5, 5, { isDeath: true, cause: 'itself' })
+  const line = ['first', 'waits', 'lost', 'behind'].map((id, place) => accepted(id, place / 10))
+  const handed = (seen: readonly Seen[], ...back: readonly ReturnType<typeof cameBack>[]) =>
+    excuses(plan, [death], [...line, ...seen], new Map(), back).flatMap((event) =>
+      event.type === 'crash' ? [event.handed] : [],
+    )
+  expect(handed([], cameBack('first', 8), cameBack('lost', 8.5))).toEqual([0, 1, 2])
+  expect(handed([], cameBack('first', 8.5), cameBack('lost', 8.5))).toEqual([0, 1, 2])
+  // One that has started since, one that came back without a slot, and one that comes back later.
+  expect(handed(ran('first', 8.2), cameBack('first', 8), cameBack('lost', 8.5))).toEqual([0, 1, 1])
+  expect(handed([], cameBack('first', 8, false), cameBack('lost', 8.5))).toEqual([0, 1, 1])
+  expect(handed([], cameBack('lost', 8.5), cameBack('first', 9))).toEqual([0, 1, 1])
+  // Those that come back without a slot keep their order.
+  expect(handed([], cameBack('first', 8), cameBack('lost', 8.5, false))).toEqual([0, 1, 1])
 })
 
 test('a job whose return to its line no process heard of does not take the excuse either', () => {

@@ -1,7 +1,7 @@
 import type { HistoryEvent } from '../../../src/testing.ts'
 import { isTurnId } from '../../support/turn-id.ts'
 import type { Silence } from '../actors/faults.ts'
-import type { Seen } from '../actors/recorder.ts'
+import type { Recovered, Seen } from '../actors/recorder.ts'
 import type { Plan } from '../plan/plan.ts'
 
 /** For so long a silent process keeps its turns; milliseconds. */
@@ -162,13 +162,6 @@ function isExcused(
   return until - from >= (leastLeft(plan, lease) + (isLeaving ? 0 : lifted)) * 1_000
 }
 
-/** A job that came back when its lease had ended. */
-interface Recovered {
-  readonly at: number
-  readonly id: string
-  readonly key: string
-}
-
 interface Run {
   readonly id: string
   readonly from: number
@@ -239,19 +232,34 @@ function crashesOf(
   const came = recovered.filter(({ at }) => at >= from && at <= latest)
   return [
     { type: 'crash', at: from, handed: 0 },
-    ...came.map((job) => ({ type: 'crash', at: job.at - 1, handed: 1 + triedBefore(job, seen) }) as const),
+    ...came.map((job) => {
+      const others = job.mayHaveStarted ? lostBefore(job, recovered) : NONE
+      return { type: 'crash', at: job.at - 1, handed: 1 + countedBefore(job, seen, others) } as const
+    }),
   ]
 }
 
-/** How many jobs that were admitted before it stood in its line when it came back, and had started before: they are counted, too. */
-function triedBefore({ at, id, key }: Recovered, seen: readonly Seen[]): number {
+const NONE: ReadonlySet<string> = new Set()
+
+/** The jobs that had their slots, and came back before this one did: they have lost their places already. */
+function lostBefore(job: Recovered, recovered: readonly Recovered[]): ReadonlySet<string> {
+  const place = recovered.indexOf(job)
+  const before = recovered.filter(({ at }, index) => at < job.at || (at === job.at && index < place))
+  return new Set(before.filter(({ mayHaveStarted }) => mayHaveStarted).map(({ id }) => id))
+}
+
+/**
+ * How many jobs that were admitted before it stood in its line when it came back, and had started before, or had lost their places:
+ * they are counted, too.
+ */
+function countedBefore({ at, id, key }: Recovered, seen: readonly Seen[], lost: ReadonlySet<string>): number {
   const waits = new Map<string, boolean>()
   for (const { event } of seen.toSorted((a, b) => a.event.at - b.event.at)) {
     if (event.at >= at) break
     if (event.type === 'answer' && event.accepted && event.key === key && !waits.has(event.id)) {
       // Those behind it do not count.
       if (event.id === id) waits.set(id, false)
-      else if (!waits.has(id)) waits.set(event.id, false)
+      else if (!waits.has(id)) waits.set(event.id, lost.has(event.id))
     }
     if (event.type !== 'start' && event.type !== 'return' && event.type !== 'end') continue
     if (event.id !== id && waits.has(event.id)) waits.set(event.id, event.type === 'return')

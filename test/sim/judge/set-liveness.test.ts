@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Struck } from '../actors/faults.ts'
-import type { Asked, Seen } from '../actors/recorder.ts'
+import type { Asked, Recovered, Seen } from '../actors/recorder.ts'
 import type { Fault } from '../plan/fault.ts'
 import type { SetPlan } from '../plan/set-plan.ts'
 import { judgeBooks } from './books.ts'
@@ -29,7 +29,7 @@ function asked(fence: number, at: number, tokens: number, facts: Partial<Asked> 
 
 interface Facts {
   readonly asked?: readonly Asked[]
-  readonly recovered?: readonly { readonly at: number; readonly id: string; readonly key: string }[]
+  readonly recovered?: readonly Recovered[]
   readonly struck?: readonly Struck[]
 }
 
@@ -76,7 +76,7 @@ test('a slot that a dead worker was granted counts, though nothing started', () 
     accepted('b', 10.3),
     accepted('c', 12),
   ]
-  const recovered = [{ at: 14 * SECOND, id: 'b', key: 'k' }]
+  const recovered = [{ at: 14 * SECOND, id: 'b', key: 'k', mayHaveStarted: true }]
   expect(late(ONE_IN_FIVE, [...line, started('b', 18.5)])).toBe(1)
   expect(late(ONE_IN_FIVE, [...line, started('b', 18.5)], { recovered })).toBe(0)
   expect(late(ONE_IN_FIVE, [...line, started('b', 21)], { recovered })).toBe(1)
@@ -111,7 +111,7 @@ test('a turn holds its place until it is released, and one that holds none takes
 
 test('a place that a recovered job held is free', () => {
   const busy = [accepted('a', 10), started('a', 10.1), accepted('b', 10.2)]
-  const recovered = [{ at: 14 * SECOND, id: 'a', key: 'k' }]
+  const recovered = [{ at: 14 * SECOND, id: 'a', key: 'k', mayHaveStarted: true }]
   expect(late(ONE_AT_ONCE, [...busy, started('b', 20)], { recovered })).toBe(1)
 })
 
@@ -140,5 +140,7 @@ test('a quota that counts more or less than what started is a breach', () => {
   expect(books(ONE_IN_FIVE, 0, 0)).toHaveLength(1)
   expect(books(ONE_IN_FIVE, 0, 2)).toHaveLength(1)
   expect(books(ONE_IN_FIVE, 0, undefined)).toHaveLength(1)
-  expect(books(ONE_IN_FIVE, 0, 2, { recovered: [{ at: 11 * SECOND, id: 'a', key: 'k' }] })).toEqual([])
+  expect(
+    books(ONE_IN_FIVE, 0, 2, { recovered: [{ at: 11 * SECOND, id: 'a', key: 'k', mayHaveStarted: true }] }),
+  ).toEqual([])
 })
