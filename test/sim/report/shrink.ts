@@ -14,7 +14,8 @@ export async function shrink(plan: Plan, fails: Fails, most: number): Promise<Pl
   let best = plan
   let left = most
   const attempt = async (smaller: Plan): Promise<boolean> => {
-    if (left <= 0) return false
+    // Without a scheduler nothing ends, so that would fail in another way.
+    if (left <= 0 || !hasScheduler(smaller)) return false
     left -= 1
     if (!(await fails(smaller))) return false
     best = smaller
@@ -26,6 +27,10 @@ export async function shrink(plan: Plan, fails: Fails, most: number): Promise<Pl
     for (const simpler of simplifications(best)) await attempt(simpler(best))
   }
   return best
+}
+
+function hasScheduler({ workers, schedulers }: Plan): boolean {
+  return schedulers > 0 || workers.some(({ scheduler }) => scheduler)
 }
 
 /** Leaves out halves, then quarters, down to single ones. */
