@@ -141,6 +141,21 @@ test('a turn that was given up unheard, and that the store has forgotten when it
   expect(history.at(-1)).toMatchObject({ type: 'audit', admitted: 3, ended: 3 })
 })
 
+test('a turn that came, and whose end no process heard of before the store forgot it, is counted', async () => {
+  const turn = { caller: 1, key: 'k', at: 20, cost: 1, isTry: false }
+  // The end reaches the store; the answer and the caller are lost, which is killed once the store has forgotten the turn.
+  const faults = [
+    { kind: 'hold', part: 'caller-1', when: { at: 22.3 }, for: 12_000, direction: 'back', until: 12_022.3 },
+    { kind: 'kill', part: 'caller-1', when: { at: 11_500 }, how: 'process', until: 11_500 },
+  ] as const
+  const { failures, history } = await runPlan(
+    aPlan({ hasScripts: true, turns: [turn], callers: 1, faults }),
+    openStore,
+  )
+  expect(failures).toEqual([])
+  expect(history.flatMap((event) => (event.type === 'end' ? [event.outcome] : []))).toEqual(['completed'])
+})
+
 test.each([1_000, 30_000])(
   'a turn that was given up while the server stood still, and whose clock was set back, is counted %s ms later',
   async (later) => {

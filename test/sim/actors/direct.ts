@@ -31,6 +31,7 @@ export async function direct(scene: Scene, fate: SimProcess): Promise<Rest> {
   scene.onTurnUnheard = () => oracle.searchUnheardTurns()
   scene.onExit = (process, id) =>
     exit(scene, fate, process, id, (part) => void (scene.isOver || recast(scene, part)))
+  if (plan.turns.length > 0) oracle.watchTurns()
   const isOperated = castAll(scene, fate)
   scene.keepSnapshots(fate)
   for (const fault of plan.faults)

@@ -34,8 +34,8 @@ export class Oracle {
   /** Looks and waits until the oracle begins. */
   readonly #fate: SimProcess
   readonly #lookups: Promise<unknown>[] = []
-  /** Whether a caller went on without its turn, and whether all is done. */
-  #isSearching = false
+  /** Whether it looks for turns of which no process knows, and whether all is done. */
+  #isWatching = false
   #isComplete = false
   #own: { readonly process: SimProcess; readonly shaper: Promise<Shaper<Payload>> } | undefined
 
@@ -118,23 +118,25 @@ export class Oracle {
     if (!this.#scene.record.isAnswered(id)) this.#lookUpLater(0, () => [id])
   }
 
-  /**
-   * A caller goes on without its turn: where it heard nothing, no process knows the id of one that was admitted all the same. A
-   * server that stands still reads the request when it goes on, and admits it where its clock was set back: so it looks until all
-   * is done.
-   */
+  /** A caller goes on without its turn: where it heard nothing, no process knows the id of one that was admitted all the same. */
   searchUnheardTurns(): void {
     this.#lookUpLater(LATEST, () => this.#unheardTurns())
-    if (this.#isSearching) return
-    this.#isSearching = true
-    this.#searchOn()
   }
 
-  #searchOn(): void {
+  /**
+   * Looks now and then for turns of which no process knows, until all is done: the store forgets those that have ended, and a server
+   * that stands still reads a request for one when it goes on, and admits it where its clock was set back.
+   */
+  watchTurns(): void {
+    this.#isWatching = true
+    this.#watchOn()
+  }
+
+  #watchOn(): void {
     this.#fate.at(this.#scene.world.present + LATEST * 1_000, 0, () => {
       if (this.#isComplete) return
       this.#lookups.push(...this.#unheardTurns().map((id) => this.#lookUp(id)))
-      this.#searchOn()
+      this.#watchOn()
     })
   }
 
@@ -170,7 +172,7 @@ export class Oracle {
     while (this.#unknown().size > 0 && this.#scene.world.present < until)
     this.#isComplete = true
     await Promise.all(this.#lookups)
-    const unheard = this.#isSearching ? this.#unheardTurns() : []
+    const unheard = this.#isWatching ? this.#unheardTurns() : []
     for (const id of [...unheard, ...this.#unknown()]) await this.#lookUp(id)
   }
 
