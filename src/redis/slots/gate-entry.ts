@@ -8,9 +8,10 @@ import type { Delivery } from '../transport/transport.ts'
  * | open    | it waits for its turn, its slot or a handler                 |
  * | started | its handler was called                                       |
  * | back    | this worker gives it back to its line                        |
+ * | expired | its deadline passed while it waited                       |
  * | dropped | it belongs to another worker, ended, or is in its line again |
  */
-export type Fate = 'open' | 'started' | 'back' | 'dropped'
+export type Fate = 'open' | 'started' | 'back' | 'expired' | 'dropped'
 
 /** Calls `onSignal` once, never synchronously. Returns a function that cancels it. */
 export type Signal = (onSignal: () => void) => () => void
@@ -51,7 +52,7 @@ export class GateEntry {
   }
 
   /** Does nothing where its fate is decided already. */
-  decide(fate: 'back' | 'dropped'): void {
+  decide(fate: 'back' | 'expired' | 'dropped'): void {
     this.#decide(fate)
   }
 

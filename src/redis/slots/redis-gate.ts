@@ -14,6 +14,8 @@ import { WaitingRoom } from './waiting-room.ts'
 
 /** A job that asks again whether it is next is in no hurry; no processor time is spent on precision. */
 const SLACK = 2 * MILLISECOND
+/** So many jobs that expired here are remembered: the transport may deliver one again, which it does within seconds. */
+const MOST_EXPIRED = 1_000
 /** For so long it is tried to give a job back: a worker that closes while Redis is away does not wait for it. */
 const GIVES_BACK = SECOND
 
@@ -47,6 +49,8 @@ export class RedisGate {
   readonly #entries = new Map<string, GateEntry>()
   /** By name, the end of each job: one that is delivered twice is held once. */
   readonly #held = new Map<string, Promise<void>>()
+  /** By name, the jobs that expired here: the store would repeat its answer, and each is reported once. */
+  readonly #expired = new Set<string>()
   #isClosed = false
 
   constructor(ports: RedisGatePorts) {
@@ -73,9 +77,13 @@ export class RedisGate {
     return this.#sequence.missedSlots
   }
 
-  /** Resolves when the job has ended, or is not this worker's any more. A second delivery of it waits for the same. */
+  /**
+   * Resolves when the job has ended, or is not this worker's any more. A second delivery of it waits for the same, and one of a job
+   * that expired here is dropped.
+   */
   take(job: Delivery): Promise<void> {
     const name = deliveryName(job)
+    if (this.#expired.has(name)) return Promise.resolve()
     const held = this.#held.get(name)
     if (held !== undefined) return held
     const done = this.#hold(job, name)
@@ -133,11 +141,19 @@ export class RedisGate {
     if (this.#isClosed) entry.decide('back')
     else this.#queue(entry)
     await entry.decided
+    if (entry.fate === 'expired') this.#rememberExpired(name)
     if (entry.fate === 'back') await this.#giveBack(entry)
     this.#entries.delete(name)
     await entry.run
     leases.release(job)
     this.#held.delete(name)
+  }
+
+  #rememberExpired(name: string): void {
+    this.#expired.add(name)
+    if (this.#expired.size <= MOST_EXPIRED) return
+    const [oldest] = this.#expired
+    this.#expired.delete(oldest!)
   }
 
   #queue(entry: GateEntry): void {

@@ -179,7 +179,7 @@ export class StartSequence {
       entry.askAt = store.isSound ? Math.max(store.toLocal(answer.until), soonest) : soonest
       return
     }
-    entry.decide('dropped')
+    entry.decide(answer.kind === 'expired' ? 'expired' : 'dropped')
     if (answer.kind === 'expired') this.#ports.onExpired(answer.job)
     if (answer.kind === 'foreign') this.#ports.onError(foreignValue(entry.job))
   }

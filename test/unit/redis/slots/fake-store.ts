@@ -29,6 +29,7 @@ interface FakeJob {
   attempt: number
   /** To the last report of its end: the same again is answered again. */
   answer?: FinishAnswer & { readonly kind: string }
+  expired?: GateAnswer & { readonly kind: 'expired' }
 }
 
 interface FakeBucket {
@@ -193,6 +194,8 @@ export class FakeStore
   #gate(request: GateRequest): GateAnswer {
     const { id, worker, lead, lease, missed, hasData } = request
     const job = this.#mine(request)
+    // The answer may have been lost: it is given again.
+    if (job?.expired !== undefined && job.worker === worker) return job.expired
     const isGranted = job?.state === 'granted' && job.worker === worker
     if (job === undefined || (job.state !== 'handed' && !isGranted)) return { kind: 'stale' }
     const bucket = this.buckets.get(job.key)!
@@ -202,8 +205,9 @@ export class FakeStore
     if (job.data.length > this.large && !hasData) return { kind: 'data', bytes: job.data.length }
     if (this.expiring.has(id)) {
       this.#leave(job, id)
-      job.state = 'ended'
-      return { kind: 'expired', job: { id, key: job.key, cost: 1, attempt: 0, at: now } }
+      const expired = { kind: 'expired', job: { id, key: job.key, cost: 1, attempt: 0, at: now } } as const
+      Object.assign(job, { state: 'ended', worker, expired })
+      return expired
     }
     if (isGranted && missed === job.slot && bucket.next === job.slot + bucket.interval) bucket.next = job.slot
     if (!isGranted || missed === job.slot) {

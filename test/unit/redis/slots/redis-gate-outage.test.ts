@@ -81,3 +81,47 @@ describe('with the store away', () => {
     expectEmpty(stage)
   })
 })
+
+describe('a job that expired at the gate', () => {
+  test('is reported once, though the transport delivers it again', async () => {
+    const stage = await new GateStage().open()
+    const [expired] = stage.store.hand('a')
+    stage.store.expiring.add(expired!.id)
+    const done = stage.take([expired!])
+    await stage.pass(200)
+    const again = stage.take([expired!])
+    await stage.pass(200)
+    expect([stage.expired, done, again]).toEqual([['a1'], ['a1'], ['a1']])
+    expect(calls(stage, 'gate')).toEqual(['gate a1'])
+    expectEmpty(stage)
+  })
+
+  test('is reported once where its answer is lost', async () => {
+    const stage = await new GateStage().open()
+    const [expired] = stage.store.hand('a')
+    stage.store.expiring.add(expired!.id)
+    await stage.pass(60)
+    stage.store.losesReplies = true
+    const done = stage.take([expired!])
+    await stage.pass(10)
+    stage.store.losesReplies = false
+    await stage.pass(3_000)
+    stage.errors.length = 0
+    expect([stage.expired, done]).toEqual([['a1'], ['a1']])
+    expect(calls(stage, 'gate').length).toBeGreaterThan(1)
+    expectEmpty(stage)
+  })
+
+  test('is forgotten when a thousand others have expired since', async () => {
+    const stage = await new GateStage().open()
+    const jobs = stage.store.hand('a', 1_001)
+    for (const { id } of jobs) stage.store.expiring.add(id)
+    stage.take(jobs)
+    await stage.pass(10_000)
+    expect(stage.expired).toHaveLength(1_001)
+    stage.take([jobs[0]!, jobs[1]!, jobs[1_000]!])
+    await stage.pass(200)
+    expect(stage.expired.slice(1_001)).toEqual(['a1'])
+    expectEmpty(stage)
+  })
+})
