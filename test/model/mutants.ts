@@ -150,8 +150,8 @@ const TABLE = {
     setup: { jobs: [{ cost: 2 }], retries: 1, lookAhead: 1, ...rolledBack },
     patch: {
       script: '*',
-      from: 'note_loss(meta, now, math.max(1, meta.costliest))',
-      to: 'note_loss(meta, now, 1)',
+      from: 'loss.note(meta, now, math.max(1, meta.costliest))',
+      to: 'loss.note(meta, now, 1)',
     },
   },
   'lost-slot-forgotten': {

@@ -1,21 +1,17 @@
-import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type CalendarWindow, clockChanges, PERIODS } from '../../src/core/calendar.ts'
 import { SECOND } from '../../src/core/duration.ts'
 import { entriesAt } from '../../src/core/quota.ts'
-import { shardPrelude } from '../../src/redis/scripts/prelude.ts'
+import { withLibraries } from '../../src/redis/scripts/script.ts'
 import { zoneTable } from '../../src/redis/scripts/zone-tables.ts'
 import { lookAt } from '../support/redis-driver.ts'
 import { uniquePrefix } from '../support/redis-server.ts'
 
-const LIB = new URL('../../src/redis/scripts/lib/', import.meta.url)
-const PARTS = ['values', 'quota', 'calendar'].map((part) => readFileSync(new URL(`${part}.lua`, LIB), 'utf8'))
 /** When the entries end in which a start counts: of the scripts, for each of some times; and whether one was behind the table. */
-const SCRIPT = [
+const SCRIPT = withLibraries(
   '#!lua flags=no-writes',
-  shardPrelude(),
-  ...PARTS,
+  ['shard', 'quota', 'calendar'],
   `read_now(ARGV[1])
   local part, answer = { zone = ARGV[2], period = ARGV[3] }, {}
   quota.expect_zone(part.zone)
@@ -24,7 +20,7 @@ const SCRIPT = [
     answer[#answer + 1] = string.format('%.0f %.0f', first, last or first)
   end
   return { quota.isBeyond and 'beyond' or 'known', unpack(answer) }`,
-].join('\n')
+)
 
 /** Clocks that are set by an hour, by half of one or by two, at midnight or often, ahead of UTC by odd times, and never. */
 const ZONES = [

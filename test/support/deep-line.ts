@@ -1,16 +1,14 @@
-import { readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
-import { shardPrelude } from '../../src/redis/scripts/prelude.ts'
+import { withLibraries } from '../../src/redis/scripts/script.ts'
 
-const LIB = new URL('../../src/redis/scripts/lib/', import.meta.url)
-const PARTS =
-  'values shard forward lease job warmth quota room calendar usage packed stored charge remembered change lost moved bucket pace blocks next line sums waiting join'
-    .split(' ')
-    .map((part) => readFileSync(new URL(`${part}.lua`, LIB), 'utf8'))
+const LIBRARIES =
+  'shard forward lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting join'.split(
+    ' ',
+  )
 /** Jobs of one script, which may take longer here than a verb may. */
 const STEP = 5_000
 
-const script = (text: string) => ['#!lua', shardPrelude(), ...PARTS, text].join('\n')
+const script = (text: string) => withLibraries('#!lua', LIBRARIES, text)
 
 /** Puts jobs into a line as `admit` does, without asking whether they fit, and without the way there and back for each. */
 const DEEPEN = script(

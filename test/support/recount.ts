@@ -1,23 +1,20 @@
-import { readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
-import { shardPrelude } from '../../src/redis/scripts/prelude.ts'
+import { withLibraries } from '../../src/redis/scripts/script.ts'
 import { isTurnId } from './turn-id.ts'
 
-const LIB = new URL('../../src/redis/scripts/lib/', import.meta.url)
-const PARTS =
-  'values shard forward job warmth quota room calendar usage packed stored charge remembered change lost moved bucket pace state blocks next line sums waiting'
-    .split(' ')
-    .map((part) => readFileSync(new URL(`${part}.lua`, LIB), 'utf8'))
+const LIBRARIES =
+  'shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting'.split(
+    ' ',
+  )
 
 /**
  * Tells what a shard holds: its sets, or a page of its buckets with their lists, or of its jobs with their states. The pages are
  * small, because other tests wait for the same server.
  */
-const SCRIPT = [
+const SCRIPT = withLibraries(
   '#!lua flags=no-writes',
-  shardPrelude(),
-  ...PARTS,
+  LIBRARIES,
   `local part, cursor = ARGV[1], ARGV[2]
   local function sets()
     local recounted = { quotas = redis.call('HKEYS', K.quotas), kept = {}, units = { tonumber(redis.call('HGET', K.meta, 'kept') or 0), 0, 0 } }
@@ -87,7 +84,7 @@ const SCRIPT = [
   local page, found = redis.call('HSCAN', K[part], cursor, 'COUNT', 100), {}
   for at = 1, #page[2], 2 do found[#found + 1] = found_in[part](page[2][at]) end
   return cjson.encode({ cursor = page[1], found = found })`,
-].join('\n')
+)
 
 /** An empty table of Lua has no kind of its own. */
 const listOf = <Item extends z.ZodType>(item: Item) =>

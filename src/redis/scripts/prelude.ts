@@ -62,20 +62,39 @@ const METER_CONSTANTS = {
 
 /**
  * What every script of a shard begins with: `K`, the names of its keys, built from the first key that the script gets;
- * `TYPES`, what each of them holds; `STATES`; and the shared constants. No script defines them again.
+ * `type_of`, what each of them holds; `STATES`; and the shared constants. No script defines them again.
  */
 export function shardPrelude(): string {
-  const names = Object.keys(KEY_TYPES).map((name) => `${name} = KEYS[1] .. ':${name}'`)
-  const numbered = NUMBERED_KEYS.map((name) => `${name} = KEYS[1] .. ':${name}:'`)
-  const types = Object.entries(KEY_TYPES).map(([name, type]) => `${name} = '${type}'`)
   const states = STORED_STATES.map((state) => `'${state}'`)
   return [
-    `local K = { ${[...names, ...numbered].join(', ')} }`,
-    `local TYPES = { ${types.join(', ')} }`,
+    namesOfKeys(),
+    typesOfKeys(),
     `local STATES = { ${states.join(', ')} }`,
     ...constants(SHARD_CONSTANTS),
     quotaConstants(),
+    'local usage, forward, loss, entries = { work = 0 }, {}, {}, {}',
   ].join('\n')
+}
+
+/** A call uses a third of the names: each is made when it is first asked for. */
+function namesOfKeys(): string {
+  return [
+    'local K = setmetatable({}, { __index = function(names, name)',
+    `names[name] = KEYS[1] .. ':' .. name .. ((${isOneOf(NUMBERED_KEYS)}) and ':' or '')`,
+    'return names[name]',
+    'end })',
+  ].join('\n')
+}
+
+function typesOfKeys(): string {
+  const byType = new Map<string, string[]>()
+  for (const [name, type] of Object.entries(KEY_TYPES)) byType.set(type, [...(byType.get(type) ?? []), name])
+  const cases = [...byType].map(([type, names]) => `if ${isOneOf(names)} then return '${type}' end`)
+  return ['local function type_of(name)', ...cases, 'end'].join('\n')
+}
+
+function isOneOf(names: readonly string[]): string {
+  return names.map((name) => `name == '${name}'`).join(' or ')
 }
 
 /** The same for scripts of a meter. */
@@ -89,7 +108,7 @@ function constants(values: Readonly<Record<string, number>>): string[] {
 }
 
 function quotaConstants(): string {
-  return `local quota = { ${fields(QUOTA_CONSTANTS)}, LENGTHS = { ${fields(LENGTHS)} } }`
+  return `local quota = { ${fields(QUOTA_CONSTANTS)}, LENGTHS = { ${fields(LENGTHS)} }, isBeyond = false, isZoneMissing = false }`
 }
 
 function fields(values: Readonly<Record<string, number>>): string {

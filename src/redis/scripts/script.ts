@@ -6,6 +6,7 @@ import { asBackendError } from '../connection/redis-errors.ts'
 import { shardKey } from './keys.ts'
 import { meterPrelude, shardPrelude } from './prelude.ts'
 import { type Read, readReply } from './reply.ts'
+import { scriptText } from './script-text.ts'
 
 /** A Lua script and how its reply is read. The header of its file says what it does, takes and answers. */
 export interface Script<Reply = unknown> {
@@ -72,16 +73,24 @@ function keysOfShard(tag: string): readonly string[] {
   return [tag, shardKey(tag, 'meta')]
 }
 
-/** Puts a script together: its first line, which Redis reads, the prelude, the parts that it uses, and its own text. */
+/** Reads a script, whose first line is for Redis; a later one says which libraries it uses. */
 function load(verb: string, module: string): Pick<Script, 'text' | 'sha' | 'isOfShard'> {
   const [shebang, ...lines] = read(`${verb}.lua`, module).split('\n')
   const uses = /^-- uses: (.*)$/m.exec(lines.join('\n'))?.[1]
   if (!shebang!.startsWith('#!lua') || uses === undefined) throw new Error(`${verb}.lua has no proper header`)
   const names = uses.split(' ')
-  const parts = ['values', ...names].map((part) => read(`lib/${part}.lua`, import.meta.url))
-  const isOfShard = names.includes('shard')
-  const text = [shebang, isOfShard ? shardPrelude() : meterPrelude(), ...parts, ...lines].join('\n')
-  return { text, sha: createHash('sha1').update(text).digest('hex'), isOfShard }
+  const text = withLibraries(shebang!, names, lines.join('\n'))
+  return { text, sha: createHash('sha1').update(text).digest('hex'), isOfShard: isOfShard(names) }
+}
+
+/** The text of a script with the libraries of these names before it. */
+export function withLibraries(shebang: string, names: readonly string[], body: string): string {
+  const [values, ...libraries] = ['values', ...names].map((name) => read(`lib/${name}.lua`, import.meta.url))
+  return scriptText([shebang, isOfShard(names) ? shardPrelude() : meterPrelude(), values!], libraries, body)
+}
+
+function isOfShard(libraries: readonly string[]): boolean {
+  return libraries.includes('shard')
 }
 
 function read(path: string, module: string): string {

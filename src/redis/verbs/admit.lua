@@ -1,7 +1,7 @@
 #!lua
 -- Admits jobs to their lines, or rejects them: judges all of them, or none; where many jobs in lines must be looked at for it, only
 -- the first of them. Without `allow-oom`: a full memory rejects the call.
--- uses: shard forward loss lease job warmth quota room calendar usage packed stored charge remembered change lost moved bucket pace name blocks next line sums waiting order along passage verdict lateness follow notes join
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace name blocks next due line sums waiting entries along passage departure verdict lateness follow notes join
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', version of the caller's rule book, its number of shards, number of kinds, then for each kind of job: cost,
@@ -31,12 +31,12 @@ for index = 1, count(5, 10) do
   if not usage.named(kind.settings) then refuse_arguments() end
   if kind.deadline < INF then expect('deadlines') end
   are_plain = are_plain and kind.cost == 1
-  kinds[index] = kind
+  kinds['' .. index] = kind
   at = at + 10
 end
 
 if (#ARGV + 1 - at) % 5 ~= 0 then refuse_arguments() end
-for at_kind = at + 2, #ARGV, 5 do if not kinds[tonumber(ARGV[at_kind])] then refuse_arguments() end end
+for at_kind = at + 2, #ARGV, 5 do if not kinds[ARGV[at_kind]] then refuse_arguments() end end
 -- Before a bucket is read, whose freeze moves back with the clock. The lease of a new turn must not move back with those from before.
 if now < meta.heardAt then note_activity(meta, now) end
 
@@ -44,7 +44,7 @@ if now < meta.heardAt then note_activity(meta, now) end
 local jobs, kind_of, first_of, buckets, others, numbers, has_twins = {}, {}, {}, {}, {}, meta.numbers, false
 local function known(name) return first_of[name] or read_job(name) end
 for at_job = at, #ARGV, 5 do
-  local id, key, kind, data = ARGV[at_job], ARGV[at_job + 1], kinds[tonumber(ARGV[at_job + 2])], ARGV[at_job + 4]
+  local id, key, kind, data = ARGV[at_job], ARGV[at_job + 1], kinds[ARGV[at_job + 2]], ARGV[at_job + 4]
   local job, name = find_job(id, key, known)
   if job then
     local has_costs = usage.costs_text(job.settings) == usage.costs_text(kind.settings)
@@ -65,7 +65,7 @@ for at_job = at, #ARGV, 5 do
       if bucket then
         -- Where each job costs 1 and none waits for a retry, a verdict reads no list, but what was handed over, for quotas.
         local is_plain = are_plain and bucket.waiting == bucket.inLine + bucket.inHanded and retrying(bucket) == 0
-        local needs_handed = bucket.inHanded > 0 and (usage.of(bucket) or string.find(kind.rule.limit, '\n', 1, true))
+        local needs_handed = bucket.inHanded > 0 and (usage.of(bucket) or usage.has_parts(kind.rule.limit))
         if is_plain and not needs_handed then read_list(bucket, 'line') else read_line(bucket) end
       else
         if numbers == meta.numbers then expect_whole(meta) end
@@ -91,9 +91,9 @@ for index, job in ipairs(jobs) do
     if bucket.book < book and change_limit(bucket, rule, now) then bucket.from, bucket.isMoved = -INF, true end
     local departs_at, place, retry_at, is_estimate, exceeded = judge(bucket, job.cost, job.settings, job.deadline, now)
     if departs_at then
-      job.position, job.departsAt, job.settings = place, departs_at, usage.marked(job.settings, is_estimate)
+      job.position, job.departsAt, job.settings = place, departs_at, is_estimate and usage.marked(job.settings) or job.settings
       join(job, bucket, meta, now)
-      usage.join(bucket, job.cost, job.settings)
+      if bucket.parts then usage.join(bucket, job.cost, job.settings) end
       new_jobs[#new_jobs + 1] = job
       meta.costliest = math.max(meta.costliest, job.cost)
       said, at_time, position = 'yes', departs_at, place
@@ -105,9 +105,9 @@ for index, job in ipairs(jobs) do
   end
   local limit = rule and (not bucket or bucket.book < book) and rule or bucket
   answers[n + 1], answers[n + 2] = said, text(at_time)
-  answers[n + 3], answers[n + 4] = bucket and text(bucket.waiting) or 0, limit and text(limit.capacity) or 0
+  answers[n + 3], answers[n + 4] = bucket and bucket.waiting or 0, limit and text(limit.capacity) or 0
   n = n + 4
-  if position then answers[n + 1], n = text(position), n + 1 end
+  if position then answers[n + 1], n = position, n + 1 end
   if said == 'again' or said == 'again~' then answers[n + 1], n = text(job.admittedAt), n + 1 end
 end
 if #new_jobs > 0 then

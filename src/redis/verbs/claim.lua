@@ -2,7 +2,7 @@
 -- waiting | retrying -> handed, for the heads whose slots come within the look-ahead, one of each bucket in turn. At most W
 -- jobs of a bucket are handed over and have not started, so a backlog waits in its line. Elects the one scheduler that may do so. Turns go to
 -- the processes of their callers, at once and whether or not there is room for jobs: MOST_PER_CLAIM / 2 in one call.
--- uses: shard forward loss lease job warmth quota room calendar usage packed stored charge remembered change lost moved bucket pace state kept retention ended forgotten blocks next line sums waiting head handover rounds rewind
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended forgotten blocks next due line sums waiting head handover rounds rewind
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', scheduler, look-ahead, most (from 1 on), lease, how many ended jobs to keep, name by which the caller knows the shard | ''
@@ -93,7 +93,7 @@ most = math.min(most, MOST_PER_CLAIM - turns)
 in_rounds(due_buckets('due', now, look_ahead, most), hand_over)
 
 -- A bucket is remembered until it could be forgotten without the steps of the clock.
-local stepped = stepped_since(read_steps(meta, now), -INF)
+local stepped = #meta.steps > 0 and loss.stepped_since(loss.steps(meta, now), -INF) or 0
 forget_idle(meta, now - stepped, math.min(MOST_PER_CLAIM, #handed / 3 + turns))
 local next_past = forget_past(meta, now)
 forget_ended(meta, keep, now)

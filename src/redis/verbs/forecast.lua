@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- The verdict that `admit` would give now.
--- uses: shard forward job warmth quota room calendar usage packed stored charge remembered change lost moved bucket pace blocks line sums waiting order along passage verdict lateness follow counted held
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks line sums waiting entries along passage departure verdict lateness follow counted held
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', version of the caller's rule book, key, cost, pattern, capacity, interval, tolerance, warm-up, cold interval, limit,
@@ -33,7 +33,7 @@ if exceeded then return { 'ok', at, 'above', exceeded, text(waiting), capacity }
 if departs_at then
   local held = nil
   if usage.binding(bucket) then
-    local order = in_order(bucket, now, MOST_READ)
+    local order = entries.first(bucket, now, MOST_READ)
     local unread = bucket.waiting - bucket.grantedCost
     for _, entry in ipairs(order) do unread = unread - entry.cost end
     local _, _, _, hold = usage.held(bucket, { cost = cost, settings = ARGV[12] }, nil, order, #order, unread, now)

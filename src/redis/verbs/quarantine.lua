@@ -13,12 +13,12 @@ local now, by = read_now(ARGV[1]), number(ARGV[3])
 expect('meta')
 local meta = read_meta()
 note_activity(meta, now)
-if ARGV[2] == 'loss' then note_loss(meta, now, ANY_COST)
+if ARGV[2] == 'loss' then loss.note(meta, now, ANY_COST)
 else
   forward.note(meta, now, by, ARGV[4])
-  if ARGV[2] == 'step' then note_step(meta, now, by, ARGV[4])
+  if ARGV[2] == 'step' then loss.note_step(meta, now, by, ARGV[4])
   else
-    note_jump(meta, now)
+    loss.note_jump(meta, now)
     -- What started after the step counts in quotas for longer by it.
     if by <= 0 or meta.hasQuotas then begin_rewind(meta) end
   end

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- The view of one job.
--- uses: shard forward job warmth quota room calendar usage packed stored charge remembered change lost moved bucket pace name state blocks line sums waiting order ahead
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace name state blocks line sums waiting entries ahead
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', id, a key whose first segment the job belongs to | ''
@@ -27,7 +27,7 @@ local function position()
     local index = position_of(bucket, job.block, member_of(job))
     return index and bucket.inHanded + index + 1 or 0
   end
-  local order = in_order(bucket, now, MOST_READ)
+  local order = entries.first(bucket, now, MOST_READ)
   for index, entry in ipairs(order) do
     if entry.id == job.id then return before + index end
   end

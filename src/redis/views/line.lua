@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- The first jobs of a bucket's line, in the order of departure as far as it is known.
--- uses: shard forward job warmth quota room calendar usage packed stored charge remembered change lost moved bucket pace blocks line sums waiting order
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks line sums waiting entries
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', key, how many jobs (1 to 200)
@@ -13,7 +13,7 @@ local bucket = read_bucket(ARGV[2])
 if not bucket then return {} end
 read_line(bucket)
 
-local order = in_order(bucket, now, most)
+local order = entries.first(bucket, now, most)
 if bucket.granted ~= '' then table.insert(order, 1, { id = bucket.granted, cost = bucket.grantedCost }) end
 -- Jobs that were given back come right after those that were handed over.
 local given_back = bucket.inHanded + bucket.inBack

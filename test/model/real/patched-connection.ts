@@ -39,7 +39,7 @@ export class PatchedConnection extends Connection {
 
   #change(text: string): string {
     const { patch } = this
-    if (patch === undefined || (patch.script !== '*' && !text.endsWith(bodyOf(patch.script)))) return text
+    if (patch === undefined || (patch.script !== '*' && !text.includes(bodyOf(patch.script)))) return text
     if (!text.includes(patch.from)) {
       if (patch.script === '*') return text
       throw new Error(`${patch.script}.lua does not hold: ${patch.from}`)

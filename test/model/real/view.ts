@@ -1,42 +1,15 @@
-import { readFileSync } from 'node:fs'
 import type { Redis } from 'ioredis'
-import { shardPrelude } from '../../../src/redis/scripts/prelude.ts'
+import { withLibraries } from '../../../src/redis/scripts/script.ts'
 
-const LIB = new URL('../../../src/redis/scripts/lib/', import.meta.url)
-const PARTS = [
-  'values',
-  'shard',
-  'forward',
-  'loss',
-  'lease',
-  'job',
-  'warmth',
-  'quota',
-  'room',
-  'calendar',
-  'usage',
-  'packed',
-  'stored',
-  'charge',
-  'remembered',
-  'change',
-  'lost',
-  'moved',
-  'bucket',
-  'pace',
-  'state',
-  'blocks',
-  'next',
-  'line',
-  'sums',
-  'waiting',
-]
+const LIBRARIES =
+  'shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting'.split(
+    ' ',
+  )
 
 /** What the store holds of the bucket `a` and of the shard, read with the store's own functions. Numbers are texts. */
-const SCRIPT = [
+const SCRIPT = withLibraries(
   '#!lua flags=no-writes',
-  shardPrelude(),
-  ...PARTS.map((part) => readFileSync(new URL(`${part}.lua`, LIB), 'utf8')),
+  LIBRARIES,
   `local function all(value)
     if type(value) == 'boolean' then return value and '1' or '0' end
     if type(value) == 'number' then return string.format('%.17g', value) end
@@ -79,7 +52,7 @@ const SCRIPT = [
     end
   end
   return cjson.encode({ meta = all(meta), bucket = bucket and all(bucket) or nil, quotas = quotas, isForward = is_forward, lists = lists, jobs = all(jobs) })`,
-].join('\n')
+)
 
 export type Texts = Readonly<Record<string, string>>
 

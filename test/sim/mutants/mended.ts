@@ -72,8 +72,8 @@ export const MENDED: readonly Mutant[] = [
     edits: [
       {
         file: `${LIB}/lease.lua`,
-        find: "  if meta.run ~= '' then note_loss(meta, now, math.max(1, meta.costliest)) end",
-        replace: "  if meta.run ~= '' then note_loss(meta, now, 1) end",
+        find: "  if meta.run ~= '' then loss.note(meta, now, math.max(1, meta.costliest)) end",
+        replace: "  if meta.run ~= '' then loss.note(meta, now, 1) end",
       },
     ],
   },
@@ -84,7 +84,7 @@ export const MENDED: readonly Mutant[] = [
     edits: [
       {
         file: `${LIB}/lease.lua`,
-        find: "  if meta.run ~= '' then note_loss(meta, now, math.max(1, meta.costliest)) end",
+        find: "  if meta.run ~= '' then loss.note(meta, now, math.max(1, meta.costliest)) end",
         replace: '',
       },
     ],
@@ -96,12 +96,12 @@ export const MENDED: readonly Mutant[] = [
     edits: [
       {
         file: `${LIB}/lease.lua`,
-        find: "  if known ~= '' and meta.name ~= known then note_loss(meta, now, ANY_COST) end\n",
+        find: "  if known ~= '' and meta.name ~= known then loss.note(meta, now, ANY_COST) end\n",
         replace: '',
       },
       {
         file: 'src/redis/rules/book.lua',
-        find: "if meta.book == 0 and ARGV[7] == '1' then note_loss(meta, now, ANY_COST) end\n",
+        find: "if meta.book == 0 and ARGV[7] == '1' then loss.note(meta, now, ANY_COST) end\n",
         replace: '',
       },
     ],

@@ -26,7 +26,7 @@ end
 -- others.
 local function first_in_order(bucket, now)
   local is_plain = not usage.of(bucket) and retrying(bucket) == 0 and bucket.turns == 0 and bucket.waiting - bucket.grantedCost == jobs_without_slot(bucket)
-  return in_order(bucket, now, is_plain and math.max(MOST_NAMED, bucket.inHanded) or MOST_READ)
+  return entries.first(bucket, now, is_plain and math.max(MOST_NAMED, bucket.inHanded) or MOST_READ)
 end
 
 -- What stands before a job that is not among the first, `order`, and was not looked at: how many jobs, and what they cost if each

@@ -1,4 +1,5 @@
 -- What counts in one quota along the way of a line: `RollingCount` and `PeriodCount` of src/core/walk.ts.
+-- of: usage
 
 do
   -- What counts from a time on, and the sum of that: along the way entries of a rolling quota only leave.

@@ -56,7 +56,7 @@ end
 -- `b.fill` is what the set `:fill` holds. A foreign value under the name of the set must not stop the line.
 local function write_bucket(b)
   redis.call('HSET', K.buckets, b.key, record_of(b))
-  usage.write(b)
+  if b.isUseChanged then usage.write(b) end
   local fill = b.waiting / b.capacity
   if fill == b.fill then return end
   redis.pcall('ZADD', K.fill, fill, b.key)
@@ -68,7 +68,7 @@ local function write_buckets(buckets)
   local records, fills, texts, n = {}, {}, {}, 0
   for index, b in ipairs(buckets) do
     records[index * 2 - 1], records[index * 2] = b.key, record_of(b)
-    usage.write(b, texts)
+    if b.isUseChanged then usage.write(b, texts) end
     local fill = b.waiting / b.capacity
     if fill ~= b.fill then
       fills[n + 1], fills[n + 2], n = fill, b.key, n + 2
@@ -76,7 +76,7 @@ local function write_buckets(buckets)
     end
   end
   redis.call('HSET', K.buckets, unpack(records))
-  usage.write_all(texts)
+  if #texts > 0 then usage.write_all(texts) end
   if n > 0 then redis.pcall('ZADD', K.fill, unpack(fills)) end
 end
 
@@ -90,14 +90,16 @@ local function new_bucket(key, n, rule, now)
     inBack = 0, turns = 0, hadTurns = false, front = 0, joined = 0, warmUp = rule.warmUp, coldInterval = rule.coldInterval,
     warmth = 0, lastWarmth = 0, startedWarmth = 0, fill = false, isIdle = false,
   }
-  local record, raw = usage.past_of(bucket)
-  if record then usage.recall(bucket, parse_bucket(key, record).limit, raw, now) end
+  if usage.of(bucket) then
+    local record, raw = usage.past_of(bucket)
+    if record then usage.recall(bucket, parse_bucket(key, record).limit, raw, now) end
+  end
   return bucket
 end
 
 -- The rule in force, as the caller passes it: seven arguments from `at` on. The limit has its further parts behind it: see usage.lua.
 local function read_rule(at, book)
-  usage.expect_limit(ARGV[at + 6])
+  if usage.has_parts(ARGV[at + 6]) then usage.expect_limit(ARGV[at + 6]) end
   return {
     pattern = ARGV[at], capacity = number(ARGV[at + 1]), interval = number(ARGV[at + 2]),
     tolerance = number(ARGV[at + 3]), warmUp = number(ARGV[at + 4]), coldInterval = number(ARGV[at + 5]),

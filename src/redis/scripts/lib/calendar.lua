@@ -1,5 +1,6 @@
 -- The periods of calendars, as src/core/calendar.ts has them. When the clocks of a time zone are set comes from processes, which know
 -- time zones: `zones` holds it from a year ago until years from now, see scripts/zone-tables.ts.
+-- of: quota
 
 do
   -- Here times are seconds: all clocks are set at a full one.

@@ -1,4 +1,5 @@
 -- What the quotas of a bucket count under a limit that has changed: `changeUsage` of src/core/remembered.ts.
+-- of: usage
 
 do
   local function length_of(part)

@@ -1,4 +1,5 @@
 -- What a quota counts at a moment: usedAt of src/core/quota.ts.
+-- of: quota
 
 -- Of two periods near their boundary, the one of which more is used.
 function quota.used_at(part, use, now)

@@ -1,5 +1,6 @@
 -- The verdict under a limit with further parts: `judgeParts` of src/core/verdict.ts. Only where a quota might hold a job on the way, it
 -- follows the jobs ahead one by one.
+-- of: usage
 
 do
   -- How much longer it takes to begin, and to follow a job, than to look at an entry: by the quotas. What its costs take is in
@@ -12,7 +13,7 @@ do
   local function walk_of(bucket, now)
     if bucket.walk then return bucket.walk end
     bucket.walk, looked_at = usage.walk_from(bucket, now), looked_at + FIRST
-    bucket.walk.unread, bucket.walk.nextOne = bucket.waiting - bucket.grantedCost, departures(bucket, now)
+    bucket.walk.unread, bucket.walk.nextOne = bucket.waiting - bucket.grantedCost, entries.departures(bucket, now)
     bucket.walk.weight = STEP
     for _, part in ipairs(bucket.parts.quotas) do bucket.walk.weight = bucket.walk.weight + (part.length and ROLLING or CALENDAR) end
     return bucket.walk
@@ -49,10 +50,10 @@ do
   -- it may depart earlier.
   local function behind(bucket, charges, now, by_pace)
     if not usage.is_counted(bucket) and jobs_without_slot(bucket) <= quota.FARTHEST_STEP then
-      usage.recount(bucket, departures(bucket, now))
+      usage.recount(bucket, entries.departures(bucket, now))
     end
     if not usage.may_hold(bucket, charges, now) then
-      local departs_at, retries_ahead = by_pace(bucket, projection_of(bucket, now))
+      local departs_at, retries_ahead = by_pace(bucket, bucket.projection)
       return departs_at, retries_ahead, true, false
     end
     local walk = walk_of(bucket, now)
@@ -70,7 +71,7 @@ do
     for index, part in ipairs(parts.quotas) do
       if charges[index] > part.amount then return nil, 'too-costly', INF, false, index end
     end
-    quota.isBeyond = bucket.isBeyond
+    quota.isBeyond = bucket.isBeyond or false
     local missing = bucket.waiting + cost - bucket.capacity
     local room, is_room_exact, departs_at, retries_ahead, is_followed, may_be_earlier = now, true, -INF, 0, true, false
     if missing > 0 then room, is_room_exact = room_behind(bucket, missing, now) end
@@ -78,7 +79,7 @@ do
     if room == now or deadline < INF then departs_at, retries_ahead, is_followed, may_be_earlier = behind(bucket, charges, now, by_pace) end
     -- No process has said yet when the clocks of the zone are set then.
     bucket.isBeyond = quota.isBeyond
-    local is_uncertain = bucket.inRetry > 0 or parts.places ~= nil or bucket.isBeyond or false
+    local is_uncertain = bucket.inRetry > 0 or parts.places ~= nil or bucket.isBeyond
     local is_estimate = is_uncertain or not is_followed or may_be_earlier
     local late = usage.reached_at(bucket, departs_at, deadline, now) - deadline
     local in_time = late > ROUNDING and now + late or now
@@ -91,8 +92,7 @@ do
   end
 
   -- Behind the settings of a job whose time is an estimate stands a mark, for when its request comes again.
-  function usage.marked(settings, is_estimate)
-    if not is_estimate then return settings end
+  function usage.marked(settings)
     marked[settings] = marked[settings] or string.gsub(settings, '^%S+', '%0~', 1)
     return marked[settings]
   end

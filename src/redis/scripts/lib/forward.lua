@@ -1,14 +1,7 @@
 -- How far the clock of the shard was set forward. Rolling quotas count by a clock without these steps: what they hold is kept with all
 -- subtracted that the clock was set forward by before, so one number moves it in all buckets at once. Read where there are quotas.
+-- of: forward
 
--- A scheduler claims at least every 1.5 s, and a worker renews within a third of its lease: when none of them has called for
--- longer than this, none could reach Redis, or the clock was set forward.
-local SILENCE = 2000000
--- All processes report the same step within this time, each of them once.
-local SAME_STEP = 10000000
-
--- One local variable for the scripts, which have few left.
-local forward = {}
 do
   local HEAD, STEP, STEP_BYTES = '<ddddds', '<dd', 16
   local MOST_REPORTERS = 4000

@@ -15,7 +15,7 @@ local function allow_for_steps(bucket, steps, now)
   if not last or bucket.lastStart >= last.at then return end
   -- The last start may have been forgotten before the step was known.
   if bucket.lastStart == -INF then postpone_after(bucket, last.at, last.by, now)
-  else postpone_after(bucket, bucket.lastStart, spacing_after_start(bucket) + stepped_since(steps, bucket.lastStart), now) end
+  else postpone_after(bucket, bucket.lastStart, spacing_after_start(bucket) + loss.stepped_since(steps, bucket.lastStart), now) end
 end
 
 -- Corrects the bucket after its clock was set back. After a jump of the clock, the bucket waits the whole interval of its last
@@ -29,7 +29,7 @@ local function allow_for_clock(bucket, meta, now)
   end
   -- A bucket without a last start may have been forgotten before the clock jumped.
   if meta.quarantine ~= 0 then postpone_after(bucket, meta.quarantine, gap_after(bucket.lastStart == -INF and meta.costliest or 1), now) end
-  allow_for_steps(bucket, read_steps(meta, now), now)
+  if #meta.steps > 0 then allow_for_steps(bucket, loss.steps(meta, now), now) end
   -- A slot may be lost, too, that was granted just before: its worker may use it until then.
   if meta.lostAt ~= 0 then
     postpone_after(bucket, meta.lostAt, 2 * FARTHEST_SLOT + gap_after(meta.lostCost), now)
@@ -75,7 +75,7 @@ end
 -- When a job was started, by its worker's report. The worker may not know that the clock was moved: a start in the future, or
 -- before the last move, counts as now.
 local function started_by(meta, at, now)
-  local last = #meta.steps > 0 and struct.unpack('<d', meta.steps, #meta.steps - STEP_BYTES + 1) or 0
+  local last = #meta.steps > 0 and loss.last_step_at(meta) or 0
   if at > now + FARTHEST_SLOT or at < math.max(meta.quarantine, last) then return now end
   return at
 end

@@ -1,4 +1,5 @@
 -- What the further parts of a limit have to do with a job that waits: src/memory/store/parts-ahead.ts.
+-- of: usage
 
 do
   -- The place of the quota for which the next job of the walk waits, when it has room, how many units come free then, how many the

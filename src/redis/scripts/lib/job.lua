@@ -8,7 +8,7 @@ local read_job, data_of, read_admission, record_of_job
 do
   -- Texts are last; only the data may hold a zero byte. A job with a trace has another magic number, and its trace before the
   -- data; most jobs have none.
-  local JOB_FORMAT = '<HI4ddI4dI4ss'
+  local JOB_FORMAT, JOB_AND_DATA = '<HI4ddI4dI4ss', '<HI4ddI4dI4ssc0'
   local JOB_MAGIC = 0x5622
   local TRACED_MAGIC = 0x5624
 
@@ -50,11 +50,12 @@ do
   function record_of_job(job)
     local trace, is_large = job.traceparent, job.size > LARGE
     local magic = is_large and LARGE_MAGIC or trace == '' and JOB_MAGIC or TRACED_MAGIC
-    local record = struct.pack(JOB_FORMAT, magic, job.cost, job.admittedAt, job.deadline, job.position, job.departsAt, job.block,
-      job.key, job.settings)
+    local data = not is_large and trace == '' and job.data or ''
+    local record = struct.pack(JOB_AND_DATA, magic, job.cost, job.admittedAt, job.deadline, job.position, job.departsAt, job.block,
+      job.key, job.settings, data)
     if is_large then return record .. struct.pack(LARGE_FORMAT, trace, job.size) end
-    if trace ~= '' then record = record .. struct.pack('s', trace) end
-    return record .. job.data
+    if trace ~= '' then return record .. struct.pack('s', trace) .. job.data end
+    return record
   end
 end
 

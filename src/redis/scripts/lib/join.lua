@@ -2,22 +2,25 @@
 
 -- Puts the job into its line; `write_new_jobs` writes the records.
 local function join(job, bucket, meta, now)
-  if is_turn(job.id) and job.deadline == now then job.deadline = now + TRAVEL end
+  local is_of_turn = is_turn(job.id)
+  if is_of_turn and job.deadline == now then job.deadline = now + TRAVEL end
   -- Behind other jobs, a new one does not change when the first of them departs.
   if not has_line(bucket) then
     bucket.isMoved = true
     if bucket.inHanded == 0 then bucket.from = now end
   end
   job.block = push_last(bucket, member_of(job))
-  if is_turn(job.id) then
+  if is_of_turn then
     hold_lease(meta, job.id, now + TURN_LEASE)
     bucket.turns = bucket.turns + 1
   end
   if job.deadline < INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, job.id) end
   bucket.waiting = bucket.waiting + job.cost
   bucket.isChanged, bucket.order = true, nil
-  usage.count(bucket, job.settings, 1)
-  usage.remember_most(bucket, job.settings)
+  if bucket.parts then
+    usage.count(bucket, job.settings, 1)
+    usage.remember_most(bucket, job.settings)
+  end
 end
 
 -- At least one job; `buckets` by key: unchanged ones are not written.

@@ -1,4 +1,5 @@
 -- Whether a job certainly misses its deadline: `reachedAt` and `isSureBy` of src/core/verdict.ts.
+-- of: usage
 
 do
   -- A step along jobs that were read before.

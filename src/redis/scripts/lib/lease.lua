@@ -51,9 +51,9 @@ local function note_activity(meta, now, grace)
       -- What was noted before counts as noted now: in the future it would mean nothing, until that time comes again.
       meta.lostAt, meta.quarantine = math.min(meta.lostAt, now), math.min(meta.quarantine, now)
       redis.call('HSET', K.meta, 'lostAt', meta.lostAt, 'quarantine', meta.quarantine)
-      local steps = read_steps(meta, now)
+      local steps = loss.steps(meta, now)
       for _, step in ipairs(steps) do step.at = math.min(step.at, now) end
-      write_steps(meta, steps)
+      loss.write_steps(meta, steps)
     end
   end
   if gap < 0 or gap > HEARD_EACH then
@@ -66,10 +66,10 @@ end
 -- may have lost deliveries, too: what was handed over before, under epochs up to this one, goes back to its line: see recover.lua.
 -- A shard without the name by which the caller knows it has lost everything, whatever was put into it since.
 local function guard_run(meta, now, known)
-  if known ~= '' and meta.name ~= known then note_loss(meta, now, ANY_COST) end
+  if known ~= '' and meta.name ~= known then loss.note(meta, now, ANY_COST) end
   local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or ''
   if run == meta.run then return note_activity(meta, now) end
-  if meta.run ~= '' then note_loss(meta, now, math.max(1, meta.costliest)) end
+  if meta.run ~= '' then loss.note(meta, now, math.max(1, meta.costliest)) end
   if meta.run ~= '' then
     meta.resend = string.format('0 %d', meta.epoch)
     redis.call('HSET', K.meta, 'resend', meta.resend)

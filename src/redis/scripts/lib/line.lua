@@ -38,6 +38,10 @@ local function retrying(bucket)
   return bucket.inRetry + bucket.inBack
 end
 
+local function jobs_without_slot(bucket)
+  return bucket.inLine + bucket.inHanded + retrying(bucket) - (bucket.granted ~= '' and 1 or 0)
+end
+
 -- Adds cost units to, or subtracts them from, those that wait to be tried again; `kind` is where the job stands.
 local function count_returned(bucket, kind, units)
   if kind == 'line' then return end
@@ -60,7 +64,7 @@ local function due_of(bucket)
   end
   if not usage.of(bucket) then return slot end
   local head = peek_head(bucket, slot)
-  local due = due_by_parts(bucket, head, slot)
+  local due = usage.due_of(bucket, head, slot)
   local at, retry = usage.retry_before(bucket, slot, due)
   return at or due, retry or head
 end
@@ -89,7 +93,7 @@ local function schedule(bucket, meta, dues)
   local due = due_of(bucket)
   local was_idle, jobs = bucket.isIdle, bucket.inLine + retrying(bucket) + bucket.inHanded + bucket.running
   bucket.isIdle = jobs == 0 and bucket.paused == 0
-  if bucket.isIdle then redis.call('ZADD', K.idle, math.max(forgettable_at(bucket), usage.forgettable_at(bucket)), bucket.key)
+  if bucket.isIdle then redis.call('ZADD', K.idle, forgettable_at(bucket), bucket.key)
   elseif was_idle then redis.call('ZREM', K.idle, bucket.key) end
   if due < INF then wake_for(meta, due, schedule_due(bucket, due, dues)) else unschedule_due(bucket) end
 end

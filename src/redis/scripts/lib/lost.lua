@@ -1,4 +1,5 @@
 -- What a loss counts in the quotas of a bucket: the starts of the last moments may be lost, and what was charged for them.
+-- of: usage
 
 do
   -- A server that takes over may lack the starts of so long.
@@ -49,15 +50,15 @@ do
 
   -- Counts what the last loss may have taken, once for each bucket: as if it began at the last moment at which it can.
   function usage.allow_for_loss(bucket)
-    local parts, use, loss = bucket.parts, bucket.use, last_loss()
-    if #parts.counted == 0 or loss.at == 0 or use.lostAt == loss.at then return end
-    use.lostAt = loss.at
+    local parts, use, lost = bucket.parts, bucket.use, last_loss()
+    if #parts.counted == 0 or lost.at == 0 or use.lostAt == lost.at then return end
+    use.lostAt = lost.at
     local long_ago = (time_read or 0) - LONGEST
     for index, part in ipairs(parts.counted) do
-      local first, second = quota.ends_of(part, loss.at + USABLE)
+      local first, second = quota.ends_of(part, lost.at + USABLE)
       -- A bucket that is new long after needs no record of it.
       if (second or first) > long_ago then
-        quota.charge(part, use[index], charge_of_lost(bucket, part), loss.at + USABLE)
+        quota.charge(part, use[index], charge_of_lost(bucket, part), lost.at + USABLE)
         bucket.isUseChanged = true
       end
     end

@@ -1,5 +1,6 @@
 -- Which starts surely stand in a quota where they were counted, so that a settlement may take back there what they were charged. Of
 -- others it would take what a later start was charged, which then would count less than it did.
+-- of: usage
 
 -- From now on, no start of before stands surely where it was counted. By fences, since a clock may be set back.
 function usage.note_moved(use)

@@ -30,7 +30,8 @@ end
 
 -- When the empty bucket's state no longer affects a departure.
 local function forgettable_at(bucket)
-  return math.max(bucket.next + bucket.warmth, bucket.frozen)
+  local by_pace = math.max(bucket.next + bucket.warmth, bucket.frozen)
+  return usage.of(bucket) and math.max(by_pace, usage.forgettable_at(bucket)) or by_pace
 end
 
 local function warmth_at(bucket, slot)

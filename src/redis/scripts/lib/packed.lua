@@ -1,4 +1,5 @@
 -- The entries of a quota, packed: they are unpacked when a verb asks for them.
+-- of: usage
 
 do
   -- Periods of calendars follow the clock that is shown.

@@ -1,4 +1,5 @@
 -- The way along a line under a limit with further parts, job by job: `Walk` of src/core/walk.ts.
+-- of: usage
 
 do
   -- Whether a start that quotas count may still be settled, so that it counts less.

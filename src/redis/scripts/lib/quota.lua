@@ -1,4 +1,5 @@
 -- What counts in one quota: src/core/quota.ts, operation by operation, so that both give the same.
+-- of: quota
 
 do
   local SUB_WINDOWS, BOUNDARY = quota.SUB_WINDOWS, quota.BOUNDARY

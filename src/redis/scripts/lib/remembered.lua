@@ -1,5 +1,6 @@
 -- What a bucket remembers of quotas that its limit has no more: src/core/remembered.ts, step by step. They stand behind the others in the
 -- bucket's copy of the limit, with an amount that nothing reaches, so that code that does not know of them counts on in them.
+-- of: usage
 
 do
   local UNREACHED = 1e15

@@ -1,4 +1,5 @@
 -- When a quota has room: the `roomAt` of src/core/quota.ts.
+-- of: quota
 
 do
   -- What all entries count, or more: of a quota that has room for that, no entry need be looked at. It may have entries in it that were

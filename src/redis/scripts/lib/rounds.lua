@@ -43,7 +43,7 @@ end
 -- When the head is taken another job may be first than the one by which the bucket was due. Puts the bucket off where that one has to
 -- wait beyond `latest`.
 function usage.is_put_off(bucket, meta, member, due, latest)
-  due = due_by_parts(bucket, member, due)
+  due = usage.due_of(bucket, member, due)
   if due <= latest then return false end
   wake_for(meta, due, schedule_due(bucket, due))
   write_bucket(bucket)

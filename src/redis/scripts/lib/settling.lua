@@ -1,4 +1,5 @@
 -- What an attempt really counted, in place of what was estimated.
+-- of: usage
 
 -- The answer where one of the amounts is of a unit that no quota counts; or nil.
 function usage.unknown_unit(bucket, amounts)

@@ -3,6 +3,15 @@
 -- A sweep looks again at a record that cannot be read after this time.
 local UNREADABLE = 60000000
 
+-- A scheduler claims at least every 1.5 s, and a worker renews within a third of its lease: when none of them has called for
+-- longer than this, none could reach Redis, or the clock was set forward.
+local SILENCE = 2000000
+-- All processes report the same step within this time, each of them once.
+local SAME_STEP = 10000000
+
+-- More than any limit admits.
+local ANY_COST = 9007199254740992
+
 -- Within this time the caller's process takes a turn from its inbox: all jobs behind it wait for that.
 local NEWS = 1000000
 
@@ -22,7 +31,7 @@ local is_missing = {}
 local function expect(...)
   for _, name in ipairs({ ... }) do
     local kind = redis.call('TYPE', K[name]).ok
-    if kind == 'none' then is_missing[name] = true elseif kind ~= TYPES[name] then foreign(name) end
+    if kind == 'none' then is_missing[name] = true elseif kind ~= type_of(name) then foreign(name) end
   end
 end
 
@@ -52,6 +61,9 @@ local function set_back()
   return set_back_by
 end
 
+-- Whether two segments use one id: see name.lua. Read apart only where the numbers of the shard are not.
+local has_twins
+
 local function note_set_back(by)
   set_back_by = set_back() + by
   redis.call('HSET', K.meta, 'setBack', set_back_by)
@@ -62,7 +74,7 @@ end
 local function read_meta()
   local values = redis.call('HMGET', K.meta, 'run', 'quarantine', 'book', 'wakeDue', 'numbers', 'fence', 'admitted', 'ended',
     'wakeTurns', 'watchedUntil', 'epoch', 'granted', 'heardAt', 'lifted', 'rejected', 'costliest', 'lostAt', 'lostCost',
-    'shards', 'steps', 'stepTellers', 'rewind', 'name', 'kept', 'resend', 'setBack', 'quotas')
+    'shards', 'steps', 'stepTellers', 'rewind', 'name', 'kept', 'resend', 'setBack', 'quotas', 'twins')
   local meta = {
     run = values[1] or '', quarantine = counter(values[2]), book = counter(values[3]), wakeDue = counter(values[4]),
     numbers = whole_counter(values[5]), fence = counter(values[6]), admitted = counter(values[7]), ended = whole_counter(values[8]),
@@ -73,8 +85,8 @@ local function read_meta()
     kept = whole_counter(values[24]), resend = values[25] or '',
     hasQuotas = values[27] == '1', newlyEnded = 0, turnsEnded = false, toRemember = {}, sentBack = 0,
   }
-  meta.keptBefore, set_back_by = meta.kept, counter(values[26])
-  -- As read_steps has them, which may be called when something is written.
+  meta.keptBefore, set_back_by, has_twins = meta.kept, counter(values[26]), values[28] ~= false
+  -- As loss.steps has them, which may be called when something is written.
   if #meta.steps % 16 ~= 0 then foreign('meta') end
   if meta.numbers == 0 and redis.call('EXISTS', K.buckets, K.jobs) > 0 then partial('meta') end
   if meta.admitted > meta.ended and (is_missing.buckets or is_missing.jobs) then partial('buckets, jobs') end

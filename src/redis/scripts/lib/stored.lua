@@ -1,5 +1,6 @@
 -- How what the quotas of a bucket count is written: by a clock that is never set forward, with sums of it and of what waits. Of a bucket
 -- that is forgotten, it is kept apart for a while: a step of the clock that is not reported yet may bring it back.
+-- of: usage
 
 do
   local MAGIC, HEAD = 0x5627, '<HBdd'
@@ -82,12 +83,11 @@ do
 
   -- Writes what quotas count: their buckets and texts, in turn.
   function usage.write_all(texts)
-    if #texts > 0 and redis.call('HSET', K.quotas, unpack(texts)) > 0 then redis.call('HSET', K.meta, 'quotas', '1') end
+    if redis.call('HSET', K.quotas, unpack(texts)) > 0 then redis.call('HSET', K.meta, 'quotas', '1') end
   end
 
   -- Called where the bucket is written. `texts`: collects what `write_all` writes for many buckets.
   function usage.write(bucket, texts)
-    if not bucket.isUseChanged then return end
     bucket.isUseChanged = false
     if not bucket.parts or #bucket.parts.counted == 0 then return redis.call('HDEL', K.quotas, bucket.key) end
     local packed = { struct.pack(HEAD, MAGIC, #bucket.parts.counted, bucket.use.lostAt, bucket.use.changedAt) }

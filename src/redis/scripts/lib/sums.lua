@@ -1,8 +1,5 @@
 -- The sums that are kept with what a quota counts, so that most verbs look at no entry of it and read no job.
-
-local function jobs_without_slot(bucket)
-  return bucket.inLine + bucket.inHanded + retrying(bucket) - (bucket.granted ~= '' and 1 or 0)
-end
+-- of: usage
 
 do
   -- With what a quota counts, its sums are kept as entries that ended before any clock began, so that code which does not know them

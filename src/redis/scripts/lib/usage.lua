@@ -1,99 +1,31 @@
 -- The further parts of a bucket's limit, beside its pace, and what its quotas count: src/core/usage.ts. A limit has them as JSON
--- behind a line break; without them nothing here reads or writes.
+-- behind a line break; without them nothing here reads or writes, and no other library of them is made.
 
--- One local variable for the scripts, which have few left.
-local usage = {}
--- What quotas have taken of this call so far: one is what it takes to look at a job.
-usage.work = 0
-do
-  -- Whether the call leaves what it can to the next one; `jobs`: so many it has dealt with. Without quotas it deals with all.
-  function usage.is_enough(jobs)
-    local JOB, MOST = 5, 360
-    return usage.work > 0 and usage.work + jobs * JOB >= MOST
+-- Whether the call leaves what it can to the next one; `jobs`: so many it has dealt with. Without quotas it deals with all.
+function usage.is_enough(jobs)
+  local JOB, MOST = 5, 360
+  return usage.work > 0 and usage.work + jobs * JOB >= MOST
+end
+
+function usage.has_parts(limit)
+  return string.find(limit, '\n', 1, true) ~= nil
+end
+
+-- The parts, and what counts in each quota; nil where the limit has none.
+function usage.of(bucket)
+  local limit = bucket.limit
+  if bucket.partsOf ~= limit then bucket.partsOf, bucket.parts = limit, usage.has_parts(limit) and usage.parts_of(limit) or nil end
+  local parts = bucket.parts
+  if parts and not bucket.use then
+    local use, kept = usage.read(bucket, parts)
+    bucket.use, use.sums, use.lastTurn = use, usage.known_sums(bucket, parts, kept), usage.last_turn(bucket, parts, kept)
+    usage.allow_for_loss(bucket)
   end
+  return parts, bucket.use
+end
 
-  -- By limit, those of this call.
-  local known = {}
-
-  local function is_amount(value)
-    return type(value) == 'number' and value >= 1 and value < INF
-  end
-
-  local function is_part(part)
-    if type(part) ~= 'table' or not is_amount(part.amount) then return false end
-    if part.unit ~= nil and not (type(part.unit) == 'string' and is_amount(part.each)) then return false end
-    if part.over ~= nil and type(part.over) ~= 'number' then return false end
-    return is_amount(part.length) or quota.LENGTHS[part.period] ~= nil and type(part.zone) == 'string'
-  end
-
-  -- The parts; nil where there are none, and false where they are not ours.
-  local function parse(limit)
-    local at = string.find(limit, '\n', 1, true)
-    if not at then return nil end
-    local ok, parts = pcall(cjson.decode, string.sub(limit, at + 1))
-    if not ok or type(parts) ~= 'table' or type(parts.quotas) ~= 'table' then return false end
-    if parts.places ~= nil and not is_amount(parts.places) then return false end
-    local places, of_units = {}, {}
-    for index, part in ipairs(parts.quotas) do
-      if not is_part(part) then return false end
-      parts.hasUnits = parts.hasUnits or part.unit ~= nil
-      if not part.over then table.insert(part.unit and of_units or places, index) end
-    end
-    -- Those of units come last, so that one is seen to hold a job only where the others do not.
-    for _, index in ipairs(of_units) do places[#places + 1] = index end
-    parts.order = places
-    -- Those by which starts are counted: of the limit, and behind them those that are remembered.
-    parts.counted, parts.quotas = parts.quotas, {}
-    for index, part in ipairs(parts.counted) do
-      if not part.over then parts.quotas[index] = part end
-    end
-    parts.isBinding = #parts.quotas > 0 or parts.places ~= nil
-    return parts
-  end
-
-  function usage.parts_of(limit)
-    if known[limit] then return known[limit] end
-    local parts = parse(limit)
-    if parts == false then foreign('buckets') end
-    for _, part in ipairs(parts and parts.counted or {}) do
-      if part.zone and not part.length then quota.expect_zone(part.zone) end
-    end
-    known[limit] = parts
-    return parts
-  end
-
-  -- Checks a limit of the caller's. Called before anything is written for a bucket of it.
-  function usage.expect_limit(limit)
-    if not known[limit] and parse(limit) == false then refuse_arguments() end
-    usage.parts_of(limit)
-  end
-
-  function usage.new(parts, lost_at, changed_at)
-    local use = { lostAt = lost_at, changedAt = changed_at, sums = {}, begun = {}, lastTurn = 0 }
-    for index = 1, #parts.counted do use[index] = { ends = {}, used = {} } end
-    return use
-  end
-
-  -- The parts, and what counts in each quota; nil where the limit has none.
-  function usage.of(bucket)
-    if bucket.partsOf ~= bucket.limit then bucket.partsOf, bucket.parts = bucket.limit, usage.parts_of(bucket.limit) end
-    if bucket.parts and not bucket.use then
-      local use, kept = usage.read(bucket, bucket.parts)
-      bucket.use, use.sums, use.lastTurn = use, usage.known_sums(bucket, bucket.parts, kept), usage.last_turn(bucket, bucket.parts, kept)
-      usage.allow_for_loss(bucket)
-    end
-    return bucket.parts, bucket.use
-  end
-
-  -- The parts where one of them may hold a job; nil: the pace alone does.
-  function usage.binding(bucket)
-    local parts = usage.of(bucket)
-    return parts and parts.isBinding and parts or nil
-  end
-
-  -- Which count of a unit the bucket has: a unit that the limit was without for a time begins another one, and what ran before
-  -- counts nothing in it.
-  function usage.count_of(bucket, unit)
-    return bucket.use.begun[unit] or bucket.n
-  end
+-- The parts where one of them may hold a job; nil: the pace alone does.
+function usage.binding(bucket)
+  local parts = usage.of(bucket)
+  return parts and parts.isBinding and parts or nil
 end

@@ -1,5 +1,6 @@
 -- What waits for a slot, in sums: whether the quotas could hold any of it is known without reading a job, as in
 -- src/core/waiting-charges.ts. And what a slot takes out of them and counts in the quotas.
+-- of: usage
 
 do
   -- A job begins to wait for a slot, or with -1 waits for none any more; `settings` name its costs, nil: it cannot be read.
