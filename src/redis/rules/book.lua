@@ -42,5 +42,5 @@ if redis.call('HSETNX', K.meta, 'name', ARGV[6]) == 1 then
 end
 redis.call('HSETNX', K.meta, 'shards', ARGV[8])
 redis.call('HSET', K.meta, 'book', version, 'mark', mark())
-if meta.book == 0 and ARGV[7] == '1' then loss.note(meta, now, ANY_COST) end
+if meta.book == 0 and ARGV[7] == '1' then loss.note(meta, now) end
 return { 'ok', text(now), text(version), mark() }

@@ -28,7 +28,7 @@ for index = 1, count(5, 10) do
     -- A bucket without a rule keeps its limit for the jobs that wait, but admits no new ones.
     rule = ARGV[at + 3] ~= '' and read_rule(at + 3, book),
   }
-  if not usage.named(kind.settings) then refuse_arguments() end
+  if usage.names_costs(kind.settings) and not usage.named(kind.settings) then refuse_arguments() end
   if kind.deadline < INF then expect('deadlines') end
   are_plain = are_plain and kind.cost == 1
   kinds['' .. index] = kind

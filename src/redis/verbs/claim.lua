@@ -46,7 +46,7 @@ local function hand_over(bucket)
     return false
   end
   if usage.is_last(bucket, meta, #handed / 3 + turns) then return false end
-  local due, head = due_of(bucket)
+  local due, head = due_of(bucket, true)
   if due > now + look_ahead then
     reschedule(bucket, meta)
     return false

@@ -44,7 +44,7 @@ local function answer(at)
   local has_data = ARGV[at + 6] == '1'
   local state, bucket, is_foreign = read_handed(id, false, true)
   local is_readable, job = pcall(read_job, id)
-  if is_foreign or not is_readable or job and not usage.named(job.settings) then return { 'foreign' } end
+  if is_foreign or not is_readable or job and usage.names_costs(job.settings) and not usage.named(job.settings) then return { 'foreign' } end
   -- The job expired when this worker asked before, and that answer was lost.
   local is_replay = job and state.state == 'expired' and state.epoch == epoch and state.worker == worker
   if is_replay and now < state.endedAt + REPLAY_WINDOW then

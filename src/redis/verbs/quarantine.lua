@@ -13,7 +13,7 @@ local now, by = read_now(ARGV[1]), number(ARGV[3])
 expect('meta')
 local meta = read_meta()
 note_activity(meta, now)
-if ARGV[2] == 'loss' then loss.note(meta, now, ANY_COST)
+if ARGV[2] == 'loss' then loss.note(meta, now)
 else
   forward.note(meta, now, by, ARGV[4])
   if ARGV[2] == 'step' then loss.note_step(meta, now, by, ARGV[4])

@@ -96,12 +96,12 @@ export const MENDED: readonly Mutant[] = [
     edits: [
       {
         file: `${LIB}/lease.lua`,
-        find: "  if known ~= '' and meta.name ~= known then loss.note(meta, now, ANY_COST) end\n",
+        find: "  if known ~= '' and meta.name ~= known then loss.note(meta, now) end\n",
         replace: '',
       },
       {
         file: 'src/redis/rules/book.lua',
-        find: "if meta.book == 0 and ARGV[7] == '1' then loss.note(meta, now, ANY_COST) end\n",
+        find: "if meta.book == 0 and ARGV[7] == '1' then loss.note(meta, now) end\n",
         replace: '',
       },
     ],

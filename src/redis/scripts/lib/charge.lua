@@ -1,24 +1,6 @@
 -- What a slot, a start and a loss count in the quotas of a bucket, and whether there is a place for one more attempt.
 -- of: usage
 
--- Of a job whose record may be foreign: then it names nothing, which must not stop the others.
-function usage.settings_of(id)
-  usage.work = usage.work + 0.9
-  local ok, job = pcall(read_job, id)
-  return ok and job and job.settings or nil
-end
-
--- What a job counts in each quota, and in each that is remembered.
-function usage.charges(parts, cost, settings)
-  local charges, named = {}, parts.hasUnits and usage.named(settings) or {}
-  for index, part in ipairs(parts.counted) do charges[index] = part.unit and (named[part.unit] or part.each) or cost end
-  return charges
-end
-
-function usage.charges_of(parts, id, cost)
-  return usage.charges(parts, cost, parts.hasUnits and usage.settings_of(id))
-end
-
 -- The earliest time from `from` on at which every quota has room, and whether one of a unit is waited for: `earliest` of
 -- src/core/usage.ts. `room_of`: when one quota has room, by what counts in it.
 function usage.earliest(parts, use, charges, from, room_of)
@@ -72,12 +54,6 @@ function usage.is_same_time(parts, at, other)
     if first ~= as_first or last ~= as_last then return false end
   end
   return true
-end
-
--- Whether every place is taken, by what runs or was handed over; `taken`: by so many.
-function usage.is_full(bucket, taken)
-  local parts = usage.of(bucket)
-  return parts ~= nil and parts.places ~= nil and taken >= parts.places
 end
 
 -- When nothing counts any more.

@@ -46,13 +46,21 @@ do
     return soon(walk.times[at]), not (walk.earlierFrom and walk.earlierFrom <= at)
   end
 
+  -- Whether a quota might hold a job with these charges behind all that waits, or one of those. How many more fit is counted once for many.
+  local function may_hold(bucket, charges, now)
+    if bucket.fittingFor ~= charges then bucket.fittingFor, bucket.fitting = charges, usage.fitting(bucket, charges) end
+    if bucket.fitting > 0 then return false end
+    if not usage.is_counted(bucket) and jobs_without_slot(bucket) <= quota.FARTHEST_STEP then
+      usage.recount(bucket, entries.departures(bucket, now))
+      bucket.fittingFor = nil
+    end
+    return usage.may_hold(bucket, charges, now)
+  end
+
   -- When a job departs behind the whole line, how many retries depart before it, whether all jobs before it were followed, and whether
   -- it may depart earlier.
   local function behind(bucket, charges, now, by_pace)
-    if not usage.is_counted(bucket) and jobs_without_slot(bucket) <= quota.FARTHEST_STEP then
-      usage.recount(bucket, entries.departures(bucket, now))
-    end
-    if not usage.may_hold(bucket, charges, now) then
+    if not may_hold(bucket, charges, now) then
       local departs_at, retries_ahead = by_pace(bucket, bucket.projection)
       return departs_at, retries_ahead, true, false
     end
@@ -66,11 +74,9 @@ do
 
   -- As `judge` of verdict.lua; and whether the time is an estimate, and the number of the quota that the job alone exceeds.
   function usage.judge(bucket, cost, settings, deadline, now, by_pace)
-    local parts = usage.of(bucket)
+    local parts = bucket.parts
     local charges = usage.charges(parts, cost, settings)
-    for index, part in ipairs(parts.quotas) do
-      if charges[index] > part.amount then return nil, 'too-costly', INF, false, index end
-    end
+    if charges.above then return nil, 'too-costly', INF, false, charges.above end
     quota.isBeyond = bucket.isBeyond or false
     local missing = bucket.waiting + cost - bucket.capacity
     local room, is_room_exact, departs_at, retries_ahead, is_followed, may_be_earlier = now, true, -INF, 0, true, false
@@ -81,7 +87,7 @@ do
     bucket.isBeyond = quota.isBeyond
     local is_uncertain = bucket.inRetry > 0 or parts.places ~= nil or bucket.isBeyond
     local is_estimate = is_uncertain or not is_followed or may_be_earlier
-    local late = usage.reached_at(bucket, departs_at, deadline, now) - deadline
+    local late = deadline < INF and usage.reached_at(bucket, departs_at, deadline, now) - deadline or -INF
     local in_time = late > ROUNDING and now + late or now
     local is_sure = in_time > now and (not may_be_earlier or usage.is_surely_late(bucket, charges, deadline, now))
     if is_sure and in_time > room then return nil, 'deadline', in_time, is_estimate end
@@ -104,11 +110,10 @@ do
   -- The job that was judged last joins the line.
   function usage.join(bucket, cost, settings)
     local walk = bucket.walk
+    if bucket.fitting then bucket.fitting = bucket.fitting - 1 end
     -- Entries that were read do not show it.
     if not walk or not walk.isOver or bucket.inRetry > 0 then bucket.walk = nil
     elseif walk.steps == quota.FARTHEST_STEP then walk.unread = walk.unread + cost
-    else
-      usage.depart(walk, bucket, cost, usage.charges(bucket.parts, cost, settings))
-    end
+    else usage.depart(walk, bucket, cost, usage.charges(bucket.parts, cost, settings)) end
   end
 end

@@ -17,9 +17,9 @@ local function join(job, bucket, meta, now)
   if job.deadline < INF then redis.call('ZADD', K.deadlines, job.deadline + bucket.tolerance + 1, job.id) end
   bucket.waiting = bucket.waiting + job.cost
   bucket.isChanged, bucket.order = true, nil
-  if bucket.parts then
+  if bucket.parts and bucket.parts.hasUnits then
     usage.count(bucket, job.settings, 1)
-    usage.remember_most(bucket, job.settings)
+    if usage.names_costs(job.settings) then usage.remember_most(bucket, job.settings) end
   end
 end
 

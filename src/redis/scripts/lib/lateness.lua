@@ -8,7 +8,7 @@ do
   -- With what a deadline is compared: where retries wait, with the time at which it would depart past all of them, as it does past those
   -- that are not ready yet.
   function usage.reached_at(bucket, departs_at, deadline, now)
-    if bucket.inRetry == 0 or deadline == INF then return departs_at end
+    if bucket.inRetry == 0 then return departs_at end
     local projection = projection_of(bucket, now)
     local units = bucket.waiting - bucket.grantedCost - retry_units(bucket)
     return math.min(departs_at, projection.slot + spacing(bucket, projection.warmth, units))

@@ -66,7 +66,7 @@ end
 -- may have lost deliveries, too: what was handed over before, under epochs up to this one, goes back to its line: see recover.lua.
 -- A shard without the name by which the caller knows it has lost everything, whatever was put into it since.
 local function guard_run(meta, now, known)
-  if known ~= '' and meta.name ~= known then loss.note(meta, now, ANY_COST) end
+  if known ~= '' and meta.name ~= known then loss.note(meta, now) end
   local run = string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') or ''
   if run == meta.run then return note_activity(meta, now) end
   if meta.run ~= '' then loss.note(meta, now, math.max(1, meta.costliest)) end

@@ -53,8 +53,9 @@ local function has_line(bucket)
   return bucket.inLine > 0 or bucket.inBack > 0
 end
 
--- When the next job to be handed over departs; Infinity when there is none. And which one that is, where the limit has further parts.
-local function due_of(bucket)
+-- When the next job to be handed over departs; Infinity when there is none. And which one that is, if that is asked and the limit has
+-- further parts.
+local function due_of(bucket, needs_head)
   if bucket.paused == 1 or bucket.inLine + retrying(bucket) == 0 then return INF end
   local projection = projection_of(bucket, bucket.from)
   local slot = projection.slot + spacing(bucket, projection.warmth, bucket.handed)
@@ -62,7 +63,7 @@ local function due_of(bucket)
     local _, ready_at = usage.first_retry(bucket)
     slot = math.max(slot, ready_at)
   end
-  if not usage.of(bucket) then return slot end
+  if not usage.of(bucket) or not needs_head and usage.is_free(bucket, slot) then return slot end
   local head = peek_head(bucket, slot)
   local due = usage.due_of(bucket, head, slot)
   local at, retry = usage.retry_before(bucket, slot, due)

@@ -8,8 +8,12 @@ do
   -- No loss reaches back so far, and no clock of a server that takes over is so far behind.
   local LONGEST_LOSS = 3600000000
 
-  -- The last starts may be lost: in each bucket, a job of up to this cost may have started just now.
+  -- More than any limit admits.
+  local ANY_COST = 9007199254740992
+
+  -- The last starts may be lost: in each bucket, a job of up to this cost, by default of any, may have started just now.
   function loss.note(meta, now, cost)
+    cost = cost or ANY_COST
     -- Stamps that were lost may be ahead of what is left of them, and of this clock.
     meta.fence = math.max(meta.fence, math.floor(now)) + LONGEST_LOSS
     meta.epoch = math.max(meta.epoch, math.floor(now)) + LONGEST_LOSS

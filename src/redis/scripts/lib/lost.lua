@@ -14,9 +14,10 @@ do
 
   -- The last loss: when it was noticed, 0: there was none; and what the costliest job cost of which the shard knew then.
   local function last_loss()
+    if known_meta then return known_meta end
     if last then return last end
     local at, cost = unpack(redis.call('HMGET', K.meta, 'lostAt', 'lostCost'))
-    last = { at = counter(at), cost = counter(cost) }
+    last = { lostAt = counter(at), lostCost = counter(cost) }
     return last
   end
 
@@ -45,20 +46,20 @@ do
   local function charge_of_lost(bucket, part)
     local before = math.floor((LOST + USABLE + bucket.tolerance) / bucket.interval)
     if part.unit then return math.min(part.amount, (before + 1) * math.max(part.each, most_of(part.unit))) end
-    return math.min(part.amount, before + math.min(bucket.capacity, math.max(1, last_loss().cost)))
+    return math.min(part.amount, before + math.min(bucket.capacity, math.max(1, last_loss().lostCost)))
   end
 
   -- Counts what the last loss may have taken, once for each bucket: as if it began at the last moment at which it can.
   function usage.allow_for_loss(bucket)
     local parts, use, lost = bucket.parts, bucket.use, last_loss()
-    if #parts.counted == 0 or lost.at == 0 or use.lostAt == lost.at then return end
-    use.lostAt = lost.at
+    if #parts.counted == 0 or lost.lostAt == 0 or use.lostAt == lost.lostAt then return end
+    use.lostAt = lost.lostAt
     local long_ago = (time_read or 0) - LONGEST
     for index, part in ipairs(parts.counted) do
-      local first, second = quota.ends_of(part, lost.at + USABLE)
+      local first, second = quota.ends_of(part, lost.lostAt + USABLE)
       -- A bucket that is new long after needs no record of it.
       if (second or first) > long_ago then
-        quota.charge(part, use[index], charge_of_lost(bucket, part), lost.at + USABLE)
+        quota.charge(part, use[index], charge_of_lost(bucket, part), lost.lostAt + USABLE)
         bucket.isUseChanged = true
       end
     end
@@ -66,6 +67,6 @@ do
 
   -- The latest time at which a start counts that is reserved now, or is lost.
   function usage.latest(now)
-    return math.max(now, math.min(last_loss().at, now) + USABLE)
+    return math.max(now, math.min(last_loss().lostAt, now) + USABLE)
   end
 end

@@ -7,8 +7,7 @@ do
     return part.length and forward.by() or 0
   end
 
-  -- Beside what it takes to look at one job: to look at the sums of a quota, to unpack so many entries, to pack them.
-  local function reading(entries) return 0.5 + entries / 200 end
+  -- Beside what it takes to look at one job: to unpack so many entries, to pack them.
   local function unpacking(entries) return 0.3 + entries / 90 end
   local function packing(entries) return 0.5 + entries / 40 end
 
@@ -34,25 +33,28 @@ do
   -- What a quota counts: `size` entries in `raw`, from `at` on, of which `skipped` are sums; `sum`: of the others, if known. Most verbs
   -- need no more than that, and write the rest as it was read.
   function usage.packed(one)
-    usage.work = usage.work + reading(one.size)
     return setmetatable(one, Packed)
+  end
+
+  -- The sums of so many quotas were looked at.
+  function usage.note_reading(raw, quotas)
+    usage.work = usage.work + 0.5 * quotas + #raw / (16 * 200)
   end
 
   -- Where no entry has changed: only the sums of what waits differ from what was read.
   local function with_sums(bucket, packed, whole)
-    local n, from = 1, bucket.use[1].at - 2
+    local n, from, counted = 1, bucket.use[1].at - 2, bucket.parts.counted
     for index, one in ipairs(bucket.use) do
-      local part = bucket.parts.counted[index]
-      if not one.raw or one.skipped ~= usage.sums_in(bucket, part, one) then return false end
-      usage.work = usage.work + reading(one.size)
+      local part = counted[index]
+      if not one.raw or one.skipped ~= (part.unit and usage.sums_in(bucket, part, one) or 1) then return false end
       if part.unit then
-        local _, counted = usage.counted(bucket, part, one)
-        local middle = one.at + one.size * 8
-        packed[n + 1], packed[n + 2] = string.sub(whole, from, middle - 1), counted
-        n, from = n + 2, middle + #counted
+        local sums, middle = usage.packed_sums(bucket, part, one), one.at + one.size * 8
+        packed[n + 1], packed[n + 2] = string.sub(whole, from, middle - 1), sums
+        n, from = n + 2, middle + #sums
       end
     end
     packed[n + 1] = string.sub(whole, from)
+    usage.note_reading(whole, #counted)
     return true
   end
 
@@ -70,11 +72,11 @@ do
     local n = 1
     for index, one in ipairs(bucket.use) do
       local part = bucket.parts.counted[index]
-      local before, counted = usage.counted(bucket, part, one)
+      local before, counted = usage.kinds_of_sums(bucket, part, one), usage.packed_sums(bucket, part, one)
       local size = #one.used
       packed[n + 1], packed[n + 2] = struct.pack('<I2', size + #counted / 8), before
-      packed[n + 3] = struct.pack(usage.doubles(size), unpack(ends_of(one, part)))
-      packed[n + 4], packed[n + 5] = counted, struct.pack(usage.doubles(size), unpack(one.used))
+      packed[n + 3] = size > 0 and struct.pack(usage.doubles(size), unpack(ends_of(one, part))) or ''
+      packed[n + 4], packed[n + 5] = counted, size > 0 and struct.pack(usage.doubles(size), unpack(one.used)) or ''
       n, usage.work = n + 5, usage.work + packing(size)
     end
     for index = n + 1, #packed do packed[index] = nil end

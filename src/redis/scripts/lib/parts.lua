@@ -16,11 +16,9 @@ do
     return is_amount(part.length) or quota.LENGTHS[part.period] ~= nil and type(part.zone) == 'string'
   end
 
-  -- The parts; nil where there are none, and false where they are not ours.
+  -- The parts; false where they are not ours.
   local function parse(limit)
-    local at = string.find(limit, '\n', 1, true)
-    if not at then return nil end
-    local ok, parts = pcall(cjson.decode, string.sub(limit, at + 1))
+    local ok, parts = pcall(cjson.decode, string.sub(limit, string.find(limit, '\n', 1, true) + 1))
     if not ok or type(parts) ~= 'table' or type(parts.quotas) ~= 'table' then return false end
     if parts.places ~= nil and not is_amount(parts.places) then return false end
     local places, of_units = {}, {}
@@ -37,30 +35,32 @@ do
     for index, part in ipairs(parts.counted) do
       if not part.over then parts.quotas[index] = part end
     end
-    parts.isBinding = #parts.quotas > 0 or parts.places ~= nil
+    parts.isBinding, parts.charges = #parts.quotas > 0 or parts.places ~= nil, {}
     return parts
   end
 
-  function usage.parts_of(limit)
-    if known[limit] then return known[limit] end
-    local parts = parse(limit)
-    if parts == false then foreign('buckets') end
-    for _, part in ipairs(parts and parts.counted or {}) do
+  local function keep(limit, parts)
+    for _, part in ipairs(parts.counted) do
       if part.zone and not part.length then quota.expect_zone(part.zone) end
     end
     known[limit] = parts
     return parts
   end
 
+  -- nil where there are none.
+  function usage.parts_of(limit)
+    if not usage.has_parts(limit) then return nil end
+    return known[limit] or keep(limit, parse(limit) or foreign('buckets'))
+  end
+
   -- Checks a limit of the caller's. Called before anything is written for a bucket of it.
   function usage.expect_limit(limit)
-    if not known[limit] and parse(limit) == false then refuse_arguments() end
-    usage.parts_of(limit)
+    if not known[limit] then keep(limit, parse(limit) or refuse_arguments()) end
   end
 
   function usage.new(parts, lost_at, changed_at)
     local use = { lostAt = lost_at, changedAt = changed_at, sums = {}, begun = {}, lastTurn = 0 }
-    for index = 1, #parts.counted do use[index] = { ends = {}, used = {} } end
+    for index = 1, #parts.counted do use[index] = { ends = {}, used = {}, sum = 0 } end
     return use
   end
 

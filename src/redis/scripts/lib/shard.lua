@@ -9,9 +9,6 @@ local SILENCE = 2000000
 -- All processes report the same step within this time, each of them once.
 local SAME_STEP = 10000000
 
--- More than any limit admits.
-local ANY_COST = 9007199254740992
-
 -- Within this time the caller's process takes a turn from its inbox: all jobs behind it wait for that.
 local NEWS = 1000000
 
@@ -69,6 +66,9 @@ local function note_set_back(by)
   redis.call('HSET', K.meta, 'setBack', set_back_by)
 end
 
+-- The numbers that `read_meta` has read.
+local known_meta
+
 -- The numbers of the shard; a missing field was not needed yet. Where all of them are missing, no bucket may exist; and where
 -- `expect` found no buckets or jobs, no job may be alive.
 local function read_meta()
@@ -86,6 +86,7 @@ local function read_meta()
     hasQuotas = values[27] == '1', newlyEnded = 0, turnsEnded = false, toRemember = {}, sentBack = 0,
   }
   meta.keptBefore, set_back_by, has_twins = meta.kept, counter(values[26]), values[28] ~= false
+  known_meta = meta
   -- As loss.steps has them, which may be called when something is written.
   if #meta.steps % 16 ~= 0 then foreign('meta') end
   if meta.numbers == 0 and redis.call('EXISTS', K.buckets, K.jobs) > 0 then partial('meta') end

@@ -6,42 +6,36 @@ do
   local MAGIC, HEAD = 0x5627, '<HBdd'
   -- With ten times as many, the numbers of one quota still fit the stack of Lua.
   local MOST_ENTRIES = 1000
+  local has_past
 
-  local function parse(raw, parts)
+  local function parse(raw, bucket)
+    local counted, jobs = bucket.parts.counted, jobs_without_slot(bucket)
     local ok, magic, count, lost_at, changed_at, at = pcall(struct.unpack, HEAD, raw)
-    if not ok or magic ~= MAGIC or count ~= #parts.counted then foreign('quotas') end
-    local use, kept = { lostAt = lost_at, changedAt = changed_at, sums = {}, begun = {}, lastTurn = 0, whole = raw }, {}
+    if not ok or magic ~= MAGIC or count ~= #counted then foreign('quotas') end
+    local use = { lostAt = lost_at, changedAt = changed_at, sums = {}, begun = {}, lastTurn = 0, whole = raw }
     for index = 1, count do
       local size = at < #raw and struct.unpack('<I2', raw, at) or foreign('quotas')
       if size > MOST_ENTRIES or #raw < at + 1 + size * 16 then foreign('quotas') end
-      local part = parts.counted[index]
-      local one = { part = part, raw = raw, at = at + 2, size = size, skipped = 0 }
-      if size > 0 then kept[index] = usage.read_sums(one) end
-      if part.unit then use.begun[part.unit] = one.begun end
-      use[index] = usage.packed(one)
-      at = at + 2 + size * 16
+      local one = usage.packed({ part = counted[index], raw = raw, at = at + 2, size = size, skipped = 0 })
+      usage.read_sums(one, bucket, use, jobs)
+      use[index], at = one, at + 2 + size * 16
     end
     if at ~= #raw + 1 then foreign('quotas') end
-    return use, kept
+    usage.note_reading(raw, count)
+    return use
   end
 
-  -- What was written, and by place of the quota the sums in it.
+  -- What was written, or nothing.
   function usage.read(bucket, parts)
     local raw = #parts.counted > 0 and redis.call('HGET', K.quotas, bucket.key)
-    if raw then return parse(raw, parts) end
+    if raw then return parse(raw, bucket) end
     -- It is written with the first slot.
     if #parts.counted > 0 and (bucket.granted ~= '' or bucket.lastStart > -INF) then partial('quotas') end
-    return usage.new(parts, 0, 0), {}
-  end
-
-  -- When a turn last started, which may be settled after it has ended; 0: none did. It is the last of the sums; where code wrote that does
-  -- not know them, each start may be one.
-  function usage.last_turn(bucket, parts, kept)
-    local last = 0
-    for index, part in ipairs(parts.counted) do
-      if part.unit and kept[index] then last = math.max(last, kept[index][#kept[index]] or bucket.lastStart) end
+    local use, jobs = usage.new(parts, 0, 0), jobs_without_slot(bucket)
+    for _, part in ipairs(jobs == 0 and parts.counted or {}) do
+      if part.unit then use.sums[part.unit] = { jobs = 0, units = 0 } end
     end
-    return last
+    return use
   end
 
   -- When the last entry ends of what was written, by the clock by which that is.
@@ -64,7 +58,10 @@ do
   -- The record that was kept, and what was written with it; nil where there is none, or the limit has no quotas.
   function usage.past_of(bucket)
     local parts = usage.of(bucket)
-    local past = parts and #parts.quotas > 0 and redis.call('HGET', K.past, bucket.key)
+    if not parts or #parts.quotas == 0 then return nil end
+    -- Most often there is none of any bucket.
+    if has_past == nil then has_past = redis.call('EXISTS', K.past) == 1 end
+    local past = has_past and redis.call('HGET', K.past, bucket.key)
     if not past then return nil end
     local ok, size, from = pcall(struct.unpack, '<I4', past)
     if not ok or from + size > #past then foreign('past') end
@@ -75,8 +72,8 @@ do
   function usage.recall(bucket, limit, raw, now)
     local rule_limit = bucket.limit
     bucket.limit = limit
-    local use, kept = parse(raw, usage.of(bucket))
-    bucket.use, use.sums, use.lastTurn = use, usage.known_sums(bucket, bucket.parts, {}), usage.last_turn(bucket, bucket.parts, kept)
+    bucket.parts, bucket.partsOf = usage.parts_of(limit), limit
+    bucket.use = parse(raw, bucket)
     usage.change_limit(bucket, rule_limit, now)
     usage.clamp(bucket, now)
   end

@@ -9,37 +9,41 @@ do
   -- name the unit, and how much; and when a turn last started.
   local SUM, MOVED, BEGUN, COUNTED, MOST = -8, -7, -6, { -5, -4, -3, -2, -1 }, 8
 
-  -- Reads which of the entries of a quota are sums. Returns those of what waits, or none where they are not there.
-  function usage.read_sums(one)
-    if not one.part.unit then
-      if struct.unpack('<d', one.raw, one.at) == SUM then one.skipped, one.sum = 1, struct.unpack('<d', one.raw, one.at + one.size * 8) end
-      return {}
-    end
+  local SUM_ALONE = struct.pack('<d', SUM)
+  -- Most often a unit has these sums and no others: they are read at once.
+  local MOST_OFTEN, FORMAT, BYTES = struct.pack('<dddddd', SUM, unpack(COUNTED)), '<dddddd', 48
+
+  -- Behind the kinds of sums comes where entries end, which is no kind.
+  local function read_each(one, middle)
     local format, found = usage.doubles(math.min(one.size, MOST)), {}
-    -- Behind them comes where they end, which is no kind.
-    local kinds = { struct.unpack(format, one.raw, one.at) }
-    local values = { struct.unpack(format, one.raw, one.at + one.size * 8) }
+    local kinds, values = { struct.unpack(format, one.raw, one.at) }, { struct.unpack(format, one.raw, middle) }
     for kind = SUM, COUNTED[#COUNTED] do
       local place = one.skipped + 1
       if kinds[place] == kind then found[kind], one.skipped = values[place], place end
     end
     one.sum, one.moved, one.begun = found[SUM], found[MOVED], found[BEGUN]
-    local sums = {}
-    for index, kind in ipairs(COUNTED) do sums[index] = found[kind] end
-    return #sums == #COUNTED and sums or {}
+    for _, kind in ipairs(COUNTED) do
+      if not found[kind] then return end
+    end
+    return unpack(found, COUNTED[1], COUNTED[#COUNTED])
   end
 
-  -- The sums by unit, of those that are known; `kept` by place of the quota: what was written.
-  function usage.known_sums(bucket, parts, kept)
-    local jobs, sums = jobs_without_slot(bucket), {}
-    for index, part in ipairs(parts.counted) do
-      local unit, numbers = part.unit, kept[index]
-      if unit and jobs == 0 then sums[unit] = { jobs = 0, units = 0 }
-      elseif unit and numbers and numbers[1] == bucket.joined and numbers[2] == jobs then
-        sums[unit] = { jobs = numbers[3], units = numbers[4] }
-      end
+  -- Reads which of the entries of a quota are sums, and what they say of the jobs that wait without a slot, of which there are so many.
+  function usage.read_sums(one, bucket, use, jobs)
+    local raw, at, middle, unit = one.raw, one.at, one.at + one.size * 8, one.part.unit
+    if not unit then
+      if one.size > 0 and string.sub(raw, at, at + 7) == SUM_ALONE then one.skipped, one.sum = 1, struct.unpack('<d', raw, middle) end
+      return
     end
-    return sums
+    local joined, waiting, named, units, last_turn
+    if one.size >= 6 and string.sub(raw, at, at + BYTES - 1) == MOST_OFTEN then
+      one.skipped, one.sum, joined, waiting, named, units, last_turn = 6, struct.unpack(FORMAT, raw, middle)
+    elseif one.size > 0 then joined, waiting, named, units, last_turn = read_each(one, middle) end
+    use.begun[unit] = one.begun
+    -- When a turn last started, which may be settled after it has ended. Where code wrote that does not know the sums, each start may be one.
+    if one.size > 0 then use.lastTurn = math.max(use.lastTurn, last_turn or bucket.lastStart) end
+    if jobs == 0 then use.sums[unit] = { jobs = 0, units = 0 }
+    elseif last_turn and joined == bucket.joined and waiting == jobs then use.sums[unit] = { jobs = named, units = units } end
   end
 
   -- How many sums are written with what a quota counts.
@@ -50,14 +54,21 @@ do
 
   local function packed(value) return value and struct.pack('<d', value) or '' end
 
-  -- What is written before the entries of a quota: when they end, and what they count.
-  function usage.counted(bucket, part, one)
-    local unit = part.unit
-    if not unit then return packed(SUM), packed(quota.sum(one)) end
-    local use = bucket.use
-    local sum, begun, moved = use.sums[unit], use.begun[unit], one.moved
-    local ends = packed(SUM) .. packed(moved and MOVED) .. packed(begun and BEGUN) .. struct.pack(usage.doubles(#COUNTED), unpack(COUNTED))
-    return ends, packed(quota.sum(one)) .. packed(moved) .. packed(begun) .. struct.pack(usage.doubles(#COUNTED),
-      sum and bucket.joined or -1, jobs_without_slot(bucket), sum and sum.jobs or 0, sum and sum.units or 0, use.lastTurn)
+  -- What is written of sums before the entries of a quota: their kinds, where entries have when they end,
+  function usage.kinds_of_sums(bucket, part, one)
+    if not part.unit then return SUM_ALONE end
+    local begun, moved = bucket.use.begun[part.unit], one.moved
+    if not begun and not moved then return MOST_OFTEN end
+    return SUM_ALONE .. packed(moved and MOVED) .. packed(begun and BEGUN) .. string.sub(MOST_OFTEN, 9)
+  end
+
+  -- and what they are, where entries have what they count.
+  function usage.packed_sums(bucket, part, one)
+    local use, unit = bucket.use, part.unit
+    local total = one.sum or quota.sum(one)
+    if not unit then return packed(total) end
+    local sum, others = use.sums[unit], packed(one.moved) .. packed(use.begun[unit])
+    return struct.pack('<dc0ddddd', total, others, sum and bucket.joined or -1, jobs_without_slot(bucket),
+      sum and sum.jobs or 0, sum and sum.units or 0, use.lastTurn)
   end
 end

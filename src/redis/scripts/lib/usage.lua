@@ -7,6 +7,11 @@ function usage.is_enough(jobs)
   return usage.work > 0 and usage.work + jobs * JOB >= MOST
 end
 
+-- Whether a job names costs: they stand behind its settings.
+function usage.names_costs(settings)
+  return string.find(settings, ' ', 1, true) ~= nil
+end
+
 function usage.has_parts(limit)
   return string.find(limit, '\n', 1, true) ~= nil
 end
@@ -17,9 +22,8 @@ function usage.of(bucket)
   if bucket.partsOf ~= limit then bucket.partsOf, bucket.parts = limit, usage.has_parts(limit) and usage.parts_of(limit) or nil end
   local parts = bucket.parts
   if parts and not bucket.use then
-    local use, kept = usage.read(bucket, parts)
-    bucket.use, use.sums, use.lastTurn = use, usage.known_sums(bucket, parts, kept), usage.last_turn(bucket, parts, kept)
-    usage.allow_for_loss(bucket)
+    bucket.use = usage.read(bucket, parts)
+    if not known_meta or known_meta.lostAt ~= 0 then usage.allow_for_loss(bucket) end
   end
   return parts, bucket.use
 end

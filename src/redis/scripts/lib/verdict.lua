@@ -22,7 +22,7 @@ local function judge(bucket, cost, settings, deadline, now)
     forget_old_time(bucket, now)
     bucket.projection = projection_of(bucket, now)
   end
-  if bucket.parts and usage.binding(bucket) then return usage.judge(bucket, cost, settings, deadline, now, departure_behind) end
+  if bucket.parts and bucket.parts.isBinding then return usage.judge(bucket, cost, settings, deadline, now, departure_behind) end
   local departs_at, retries_ahead = departure_behind(bucket, bucket.projection)
   local late = departs_at - deadline
   local in_time = late > ROUNDING and now + late or now

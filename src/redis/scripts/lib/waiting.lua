@@ -39,6 +39,16 @@ do
     return sum and sum.units + (jobs_without_slot(bucket) - sum.jobs) * part.each or INF
   end
 
+  -- For how many further jobs with these charges the sums tell that no quota holds one of them, or of those that wait.
+  function usage.fitting(bucket, charges)
+    local use, jobs = bucket.use, INF
+    for index, part in ipairs(bucket.parts.quotas) do
+      local left = part.amount - charge_of_waiting(bucket, part) - (use[index].sum or quota.sum(use[index]))
+      jobs = math.min(jobs, math.floor(left / charges[index]))
+    end
+    return jobs
+  end
+
   local function counted_from(use, from)
     local ends, used, sum = use.ends, use.used, 0
     for entry = #ends, 1, -1 do
@@ -59,6 +69,17 @@ do
     end
     return false
   end
+end
+
+-- Whether every place is taken, by what runs or was handed over; `taken`: by so many.
+function usage.is_full(bucket, taken)
+  local parts = usage.of(bucket)
+  return parts ~= nil and parts.places ~= nil and taken >= parts.places
+end
+
+-- Whether neither a place nor a quota holds what waits, from `slot` on, whatever comes first.
+function usage.is_free(bucket, slot)
+  return not usage.is_full(bucket, bucket.running + bucket.inHanded) and not usage.may_hold(bucket, nil, slot)
 end
 
 -- Counts the slot that the bucket has granted, or, with -1, takes that back. `settings`: of its job, if they are known.
