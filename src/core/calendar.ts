@@ -66,8 +66,8 @@ function offsetOf({ offsetNanoseconds }: Temporal.ZonedDateTime): number {
 
 /** The period of each window that was asked for last: nearly all questions are about the same one. */
 const LAST = new WeakMap<CalendarWindow, Interval[]>()
-/** Those of now, of the next two and of the last, and some that a forecast asks for. */
-const MOST_REMEMBERED = 6
+/** Those of now and beside it, and one for each job that a forecast follows: to compute one takes as long as to follow ten jobs. */
+const MOST_REMEMBERED = 256
 
 interface Interval {
   readonly from: number

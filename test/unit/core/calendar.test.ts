@@ -1,7 +1,9 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { Temporal } from 'temporal-polyfill'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { clockChanges, endOfPeriod, PERIODS, periodAround, zoneNamed } from '../../../src/core/calendar.ts'
 import { HOUR } from '../../../src/core/duration.ts'
+import { FARTHEST_STEP } from '../../../src/core/walk.ts'
 
 const at = (text: string) => Date.parse(text) * 1_000
 const hours = (zone: string, period: (typeof PERIODS)[number], text: string) => {
@@ -95,6 +97,21 @@ test.each([
   ['2026-01-01T00:00Z', undefined],
   ['2026-01-01T00:00+01:00[Europe/Berlin]', undefined],
 ])('%j is the zone %j', (name, zone) => expect(zoneNamed(name)).toBe(zone))
+
+test('as many periods as a forecast follows jobs are computed once', () => {
+  const window = { period: 'hour', zone: 'Europe/Berlin' } as const
+  const computing = vi.spyOn(Temporal.Instant, 'fromEpochMilliseconds')
+  onTestFinished(() => computing.mockRestore())
+  const follow = () => {
+    let end = at('2026-03-20T00:00Z')
+    for (let job = 0; job < FARTHEST_STEP; job++) end = endOfPeriod(window, end)
+    return end
+  }
+  const last = follow()
+  expect(computing).toHaveBeenCalledTimes(FARTHEST_STEP)
+  expect(follow()).toBe(last)
+  expect(computing).toHaveBeenCalledTimes(FARTHEST_STEP)
+})
 
 describe('the changes of a clock', () => {
   const seconds = (text: string) => Date.parse(text) / 1_000
