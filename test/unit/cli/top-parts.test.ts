@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
 import { plainText } from '../../../src/cli/display-text.ts'
+import { partsText } from '../../../src/cli/top/parts-text.ts'
 import { renderTop } from '../../../src/cli/top/screen.ts'
 import { FIRST_STATE } from '../../../src/cli/top/state.ts'
 import { renderTopTable } from '../../../src/cli/top/table.ts'
+import type { Hold } from '../../../src/core/hold.ts'
 import { AT, view } from './top-views.ts'
 
 const BUCKETS = [
@@ -40,4 +42,25 @@ test('the screen shows them where there is room, cut to the width', () => {
   for (const columns of [80, 140]) {
     for (const line of draw(columns)) expect(line.length).toBeLessThanOrEqual(columns)
   }
+})
+
+test('a quota that has room for another job, but not for what the next one counts, says when it has, and comes first', () => {
+  const quotas = [
+    { quota: '2000/day', used: 1_400, amount: 2_000 },
+    { quota: '90000 tokens/minute', used: 50_000, amount: 90_000 },
+  ]
+  const heldBy = { reason: 'quota', until: AT + 40_000, quota: '90000 tokens/minute', detail: '' } as const
+  expect(partsText(view('openai/gpt', { quotas, heldBy }), AT)).toBe(
+    '██▊·· 50k of 90000 tokens/minute in 40s  ███▌· 1400 of 2000/day',
+  )
+  const bySlot: Hold = { reason: 'slot', until: AT + 40_000, detail: '' }
+  expect(partsText(view('openai/gpt', { quotas, heldBy: bySlot }), AT)).not.toContain(' in ')
+})
+
+test('where another job has to wait, too, the later of both times is shown', () => {
+  const quotas = [{ quota: '2000/day', used: 2_000, amount: 2_000, roomAt: AT + 60_000 }]
+  const shown = (until: number) =>
+    partsText(view('a', { quotas, heldBy: { reason: 'quota', until, quota: '2000/day', detail: '' } }), AT)
+  expect(shown(AT + 60_000)).toMatch(/in 60s$/)
+  expect(shown(AT + 90_000)).toMatch(/in 90s$/)
 })

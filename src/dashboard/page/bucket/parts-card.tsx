@@ -1,7 +1,7 @@
 import type { BucketView, QuotaView } from '../../../core/bucket-view.ts'
 import { serverClock } from '../clock.ts'
 import { formatClock, formatCount, formatMoment, formatPercent } from '../data/format.ts'
-import { levelOf, type PartUse, placesUse, quotaUse, shareOf } from '../data/parts.ts'
+import { levelOf, type PartUse, placesUse, quotaUse, roomOfNextAt, shareOf } from '../data/parts.ts'
 import { Counting } from '../parts/counting.tsx'
 
 /** Up to this many places are drawn one by one. */
@@ -9,14 +9,15 @@ const MOST_PIPS = 40
 const DAY_MS = 86_400_000
 
 /** What the quotas and the places of a limit count now; nothing for a limit that has only a pace. */
-export function PartsCard({ bucket: { quotas = [], places } }: { readonly bucket: BucketView }) {
+export function PartsCard({ bucket }: { readonly bucket: BucketView }) {
+  const { quotas = [], places } = bucket
   if (quotas.length === 0 && places === undefined) return null
   return (
     <section class="card parts-card" aria-labelledby="parts-title">
       <h2 id="parts-title">Quotas and places</h2>
       <ul class="parts">
         {quotas.map((quota) => (
-          <Quota key={quota.quota} quota={quota} />
+          <Quota key={quota.quota} bucket={bucket} quota={quota} />
         ))}
         {places !== undefined && <Places places={places} />}
       </ul>
@@ -24,9 +25,11 @@ export function PartsCard({ bucket: { quotas = [], places } }: { readonly bucket
   )
 }
 
-function Quota({ quota }: { readonly quota: QuotaView }) {
-  const part = quotaUse(quota)
-  const { roomAt } = quota
+function Quota({ bucket, quota }: { readonly bucket: BucketView; readonly quota: QuotaView }) {
+  const part = quotaUse(bucket, quota)
+  // The next job may count more than another one would.
+  const ofNext = roomOfNextAt(bucket, quota)
+  const roomAt = ofNext ?? quota.roomAt
   return (
     <li class={`part ${levelOf(part)}`}>
       <span class="part-name">{part.name}</span>
@@ -37,7 +40,7 @@ function Quota({ quota }: { readonly quota: QuotaView }) {
           <span class="none">room now</span>
         ) : (
           <>
-            room in <Counting at={roomAt} as="until" />
+            {ofNext === undefined ? 'room' : 'room for the next job'} in <Counting at={roomAt} as="until" />
             <span class="of"> at {momentOf(roomAt)}</span>
           </>
         )}
