@@ -96,6 +96,39 @@ test('a bucket shows what its quotas and places count, and when a quota has room
   expect(faults).toEqual([])
 })
 
+test('a quota says when it has room for what the next job counts, which is more than another one would', async () => {
+  const { shaper, url } = await openService({ images: '500, 50/s, 100 images/day 1 each' })
+  shaper.work(() => undefined)
+  for (const images of [83, 20]) await shaper.enqueue('images', null, { costs: { images } })
+  await expect.poll(async () => (await shaper.inspect('images'))?.heldBy?.quota).toBe('100 images/day')
+  const { page, faults } = await openTab(browser)
+  await page.goto(`${url}/?bucket=images`)
+  const part = page.locator('.part')
+  await expect
+    .poll(() => part.innerText())
+    .toMatch(/83 of 100 used, 83%\s+room for the next job in (1d 00h|24h)/)
+  expect(await part.getAttribute('class')).toContain('is-full')
+  const { heldBy } = (await shaper.inspect('images'))!
+  expect(await part.locator('time').getAttribute('datetime')).toBe(new Date(heldBy!.until!).toISOString())
+  await page.goto(url)
+  await page.locator('.parts-segment.is-full').waitFor()
+  expect(faults).toEqual([])
+})
+
+test('a limit of many parts leaves room for the pattern beside it', async () => {
+  const day = ['Europe/Berlin', 'America/Los_Angeles', 'Australia/Lord_Howe'].map(
+    (zone) => `900 per day in ${zone}`,
+  )
+  const { url } = await openService({
+    'openai/gpt': `500, 50/s, 20/minute, 400/hour, 90000 tokens/minute 1200 each, 900000 tokens/hour 1200 each, ${day}, 12 at once`,
+  })
+  const { page } = await openTab(browser)
+  await page.goto(`${url}/?page=rules`)
+  const pattern = page.locator('.col-pattern .key')
+  await pattern.waitFor()
+  expect(await pattern.evaluate((key) => key.getClientRects().length)).toBe(1)
+})
+
 test('a set of limits is previewed with estimates and then set; a mistake in it is answered in words', async () => {
   const { shaper, url } = await openService({ '*': '500, 50/s' })
   await enqueueJobs(shaper, 'openai/gpt', 300)
