@@ -254,8 +254,8 @@ export class Shaper<Data = unknown, Result = unknown> {
   }
 
   /**
-   * Accepts nothing more, lets the lines drain for `drainMs`, cancels what still waits, and resolves when the handlers have
-   * settled; those that run past `drainMs` are aborted. Safe to call twice.
+   * Accepts nothing more, and resolves when the handlers have settled; those that run past `drainMs` are aborted. In memory it first
+   * lets the lines drain for `drainMs`, and cancels what still waits; jobs that wait on Redis stay there. Safe to call twice.
    */
   async close(input: options.CloseOptions = {}): Promise<void> {
     const { drainMs } = options.parseClose(input)
