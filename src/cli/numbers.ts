@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander'
 import { quote } from '../core/describe.ts'
 import { toError } from '../core/thrown.ts'
 import type { Costs } from '../core/usage.ts'
-import { parseCostsText } from '../line/costs-text.ts'
+import { formatCostsText, parseCostsText } from '../line/costs-text.ts'
 
 /** Reads a flag as a whole number from `least` to `most`. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
@@ -42,10 +42,10 @@ export function moment(text: string): number {
   throw new InvalidArgumentError(`Expected a time such as 2026-03-29T00:00:00Z, got: ${quote(text)}.`)
 }
 
-/** Reads a flag as costs in named units. */
-export function costsFlag(text: string): Costs {
+/** Reads a flag as costs in named units; given again, it adds further ones. */
+export function costsFlag(text: string, before?: Costs): Costs {
   try {
-    return parseCostsText(text)
+    return parseCostsText(before === undefined ? text : `${formatCostsText(before)},${text}`)
   } catch (error) {
     throw new InvalidArgumentError(`${toError(error).message}.`)
   }

@@ -79,6 +79,8 @@ describe('costs in other units', () => {
   it('are given by a flag, for one job or as the default of lines', async () => {
     await enqueue(LIMIT, ['a', '1', '--id', 'one', '--cost-of', 'tokens=900,images=2'])
     expect(await shaper?.job('one')).toMatchObject({ costs: { images: 2, tokens: 900 } })
+    await enqueue(LIMIT, ['a', '1', '--id', 'two', '--cost-of', 'tokens=900', '--cost-of', 'images=2'])
+    expect(await shaper?.job('two')).toMatchObject({ costs: { images: 2, tokens: 900 } })
     const lines = job('a', ',"id":"plain"') + job('a', ',"id":"own","costs":{"tokens":7}')
     await enqueue(LIMIT, ['--cost-of', 'tokens=1'], lines)
     expect((await shaper?.job('plain'))?.costs).toEqual({ tokens: 1 })
@@ -96,6 +98,9 @@ describe('costs in other units', () => {
   it('are refused in another form', async () => {
     const { stderr } = await run('enqueue', 'a', '1', '--cost-of', 'tokens')
     expect(stderr).toContain('expected costs such as tokens=1200,images=2, got: "tokens"')
+    const twice = await run('enqueue', 'a', '1', '--cost-of', 'tokens=1', '--cost-of', 'tokens=2')
+    expect(twice).toMatchObject({ code: 2, stdout: '' })
+    expect(twice.stderr).toContain('expected each unit once, got: "tokens=1,tokens=2"')
   })
 
   it('say of a time that free places decide about that it is an estimate', async () => {
