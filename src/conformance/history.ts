@@ -52,7 +52,8 @@ export type AnswerEvent = {
  * starts the same attempt again. `readAt`: the time that the handler read from a clock as its first statement; it may
  * be another clock than that of `at`, but must be the same for all starts of a key. If present, the spacing of starts
  * and rolling quotas are judged by it. `costs`: if absent, those of the answer. `fence`: the one that the handler got. `isHeld`:
- * a turn, which holds its place until it is released, also after its end.
+ * of a turn, true where it holds a place until it is released, also after its end; false where it holds none, and may be settled after
+ * its end as well.
  */
 export interface StartEvent {
   readonly type: 'start'

@@ -41,7 +41,7 @@ export interface JobRecord {
 
 export interface LastStart {
   readonly fence: number | undefined
-  readonly isHeld: boolean
+  readonly isHeld: boolean | undefined
   readonly charge: Charge
   isSettled: boolean
   settleUntil: number

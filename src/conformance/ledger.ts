@@ -131,7 +131,7 @@ export class Ledger {
     }
     if (job.state === 'ended') return
     const charge = { at: event.at, readAt: event.readAt ?? event.at, parts: [] }
-    const { fence, isHeld = false } = event
+    const { fence, isHeld } = event
     key.quotas.start(event.costs === undefined ? job : event, charge, limits)
     key.places.take(event.id)
     job.lastStart = { fence, isHeld, charge, isSettled: false, settleUntil: Number.POSITIVE_INFINITY }
@@ -181,7 +181,8 @@ export class Ledger {
 
   #leavePlace(job: JobRecord, at: number): void {
     this.key(job.key).places.free(job.id)
-    if (job.lastStart !== undefined)
+    // A turn without a place ends as it departs, and its caller settles it after that.
+    if (job.lastStart !== undefined && job.lastStart.isHeld !== false)
       job.lastStart.settleUntil = Math.min(job.lastStart.settleUntil, at + this.#lag)
   }
 

@@ -25,14 +25,15 @@ export interface ShaperEvents<Result = unknown> {
   /**
    * A handler has started, or the caller of a turn continues in the same tick. For a handler `at` is the latest time at
    * which it can have begun; the next departure is spaced from it. For a turn `at` is `job.departedAt`, read from the
-   * clock just before. `isHeld`: a turn that holds a place of its limit, also after it has completed.
+   * clock just before. `isHeld`: of a turn under a limit with more than a pace, whether it holds a place, also after it has completed;
+   * one without a place may still be settled then.
    */
   departed: [
     JobEvent & {
       readonly waitedMs: number
       readonly costs?: Costs
       readonly fence: number
-      readonly isHeld?: true
+      readonly isHeld?: boolean
     },
   ]
   /** A start was settled: it counts these amounts from now on. `fence`: that of the start. */

@@ -35,9 +35,9 @@ export class MemoryTurns<Result> implements Pick<Receiver, 'receive'> {
     const start = gate.pass(job)
     const isHeld = store.held.hold(job, start.at)
     store.finish(job, { kind: 'completed', result: undefined }, start.at)
-    const ports = hasParts(job.bucket.limit) ? this.#portsOf(job) : undefined
-    pending.depart(new ShapedJob(job, undefined, start.at), ports)
-    emitTurn(emitter, job, isHeld, start.at)
+    const isBound = hasParts(job.bucket.limit)
+    pending.depart(new ShapedJob(job, undefined, start.at), isBound ? this.#portsOf(job) : undefined)
+    emitTurn(emitter, job, isBound ? { isHeld } : {}, start.at)
     // The caller is a promise reaction, and runs when this code has: after the next tick all reactions have run.
     queueMicrotask(() => {
       const emittedAt = clock.now()
@@ -77,9 +77,14 @@ export class MemoryTurns<Result> implements Pick<Receiver, 'receive'> {
 }
 
 /** Emits a turn, which departs and ends at one moment; microseconds. */
-function emitTurn<Result>(emitter: Emitter<Result>, job: JobRecord, isHeld: boolean, at: number): void {
+function emitTurn<Result>(
+  emitter: Emitter<Result>,
+  job: JobRecord,
+  place: { readonly isHeld?: boolean },
+  at: number,
+): void {
   emitter.hold()
-  emitter.emit('departed', { ...departedEvent(job, at), ...(isHeld && { isHeld }) })
+  emitter.emit('departed', { ...departedEvent(job, at), ...place })
   emitter.emit('completed', { ...jobEvent(job, at), result: undefined as Result })
   emitter.release()
 }

@@ -96,7 +96,14 @@ export function recordHistory<Data, Result>(
       readings.delete(subject.id)
       const read = readAt === undefined ? {} : { readAt }
       const { attempt, fence, isHeld } = job
-      history.push({ type: 'start', ...subject, attempt, fence, ...read, ...(isHeld && { isHeld }) })
+      history.push({
+        type: 'start',
+        ...subject,
+        attempt,
+        fence,
+        ...read,
+        ...(isHeld !== undefined && { isHeld }),
+      })
     })
     .on('settled', ({ amounts, fence, ...job }) => {
       see(job.key, job.at)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { shapedFetch } from '../../src/fetch.ts'
 import { Shaper } from '../../src/index.ts'
+import { checkHistory, recordHistory } from '../../src/testing.ts'
 import { redisAddress, startRedis, uniquePrefix } from '../support/redis-server.ts'
 import { TurnsStage } from './turns-stage.ts'
 
@@ -280,6 +281,34 @@ describe('settle', () => {
     expect(await turn.settle({ tokens: 6 })).toBe(false)
     expect((await one.inspect('k'))?.quotas).toMatchObject([{ used: 15 }])
   })
+})
+
+test.each(['memory', 'Redis'])('a line in %s tells a turn that may be settled from others', async (line) => {
+  const connection = line === 'Redis' ? { connection: redisAddress(), prefix: uniquePrefix() } : {}
+  const limits = {
+    paced: '9, 50/s',
+    counted: '9, 50/s, 100 tokens/minute 10 each',
+    held: '9, 50/s, 1 at once',
+  }
+  await using shaper = new Shaper('turns', { limits, ...connection })
+  await shaper.ready()
+  const recording = recordHistory(shaper)
+  await (await shaper.acquire('paced')).release()
+  const counted = await shaper.acquire('counted', { costs: { tokens: 90 } })
+  await (await shaper.acquire('held')).release()
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  // Later than any news of its end.
+  expect(await counted.settle({ tokens: 20 })).toBe(true)
+  await (await shaper.acquire('counted', { costs: { tokens: 70 } })).release()
+  const starts = recording.history.filter((event) => event.type === 'start')
+  expect(starts.map(({ key, isHeld }) => [key, isHeld])).toEqual([
+    ['paced', undefined],
+    ['counted', false],
+    ['held', true],
+    ['counted', false],
+  ])
+  const breaches = checkHistory(recording.history, { unfinished: true })
+  expect(breaches.filter(({ law }) => law === 'L10')).toEqual([])
 })
 
 test.each(['memory', 'Redis'])(

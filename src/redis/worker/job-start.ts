@@ -204,9 +204,14 @@ export class JobStart<Data, Result> {
 
   /** A turn ends with its departure, also where it holds its place for longer. */
   #emitDeparture(startedAt: number): void {
-    const { emitter } = this.#ports
+    const { emitter, startsAtEnd } = this.#ports
     if (!this.holdsPlace) {
-      if (emitter.hears('departed')) emitter.emit('departed', departedEvent(this.job, startedAt))
+      if (!emitter.hears('departed')) return
+      const isBoundTurn = startsAtEnd && this.#grant.holdsPlace !== undefined
+      emitter.emit('departed', {
+        ...departedEvent(this.job, startedAt),
+        ...(isBoundTurn && { isHeld: false }),
+      })
       return
     }
     emitter.hold()

@@ -262,6 +262,16 @@ describe('a settling', () => {
     expect(broken([tokens, accept(0, 'x'), settle(1, 'x', { tokens: 0 })])).toEqual(['x'])
   })
 
+  test('of a turn without a place comes after its end, once, and counts', () => {
+    const turn = [tokens, accept(0, 'x'), start(0, 'x', { isHeld: false }), end(0, 'x')]
+    const settled = [...turn, settle(100, 'x', { tokens: 300 }), ...next]
+    expect(broken(settled)).toEqual([])
+    expect(broken([...turn, ...next])).toEqual(['y'])
+    expect(broken([...settled, settle(600, 'x', { tokens: 0 })])).toEqual(['x'])
+    const held = [tokens, accept(0, 'x'), start(0, 'x', { isHeld: true }), end(0, 'x')]
+    expect(broken([...held, settle(100, 'x', { tokens: 300 }), ...next])).toEqual([])
+  })
+
   test('of an attempt that a fault hit counts until the job starts again', () => {
     expect(broken([...ran, fault(10, 'x'), settle(11, 'x', { tokens: 300 }), ...next])).toEqual([])
   })
