@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { monotonicNow } from '../core/clock.ts'
 import { BackendUnavailableError } from '../core/errors.ts'
 import { EMPTY } from '../core/meter.ts'
@@ -21,8 +22,15 @@ export interface AskAgain<Kept> {
   readonly counted: CountedQuotas | undefined
 }
 
-/** An answer that asks for something is followed by a call that brings it, unless others change it again and again. */
-const MOST_ATTEMPTS = 5
+/**
+ * An answer that asks for something is followed by a call that brings it, unless another process fills by another limit in between.
+ * Of two with one limit each, one half of the calls is overtaken where both fill all the time.
+ */
+const MOST_ATTEMPTS = 50
+/** Those that met again and again go on at different times; milliseconds. */
+const LONGEST_PAUSE_MS = 4
+/** Most fills need no more calls than this. */
+const WITHOUT_PAUSE = 2
 
 /**
  * Fills through a store that is asked by scripts or statements, which know no calendar and carry nothing over from other windows:
@@ -40,6 +48,7 @@ export class QuotaAttempts<Kept> {
   ): Promise<QuotaFilled> {
     let attempt: Attempt<Kept> = { now: given ?? monotonicNow() + this.#ahead, carried: undefined }
     for (let asked = 0; asked < MOST_ATTEMPTS; asked++) {
+      if (asked > WITHOUT_PAUSE) await setTimeout(Math.random() * LONGEST_PAUSE_MS)
       const answer = await ask(attempt)
       const { now } = answer
       if (given === undefined) this.#ahead = now - monotonicNow()

@@ -62,10 +62,20 @@ test('what was counted for other windows is carried over by the caller', async (
   expect(unpackCounts(asked[1]![8] as Buffer)?.uses).toEqual([{ ends: [NOON + BOUNDARY], used: [5] }])
 })
 
+test('a fill that fills under another limit overtake twenty times goes in, and brings what they left', async () => {
+  const counts = [...Array(20).keys()].map((used) =>
+    AGAIN(packCounts(ROLLING, [{ ends: [NOON + HOUR], used: [used + 1] }])),
+  )
+  const { quotas, asked } = answering(...counts, DONE)
+  expect(await quotas.fill(REQUEST)).toMatchObject({ accepted: true })
+  expect(asked).toHaveLength(21)
+  expect(asked[20]![7]).toEqual(counts[19]!.subarray(6 * 8))
+})
+
 test('a limit that changes in several processes again and again is an error in the end', async () => {
   const { quotas, asked } = answering(AGAIN())
   await expect(quotas.fill(REQUEST)).rejects.toThrow(BackendUnavailableError)
-  expect(asked).toHaveLength(5)
+  expect(asked).toHaveLength(50)
 })
 
 test('an answer of another version is refused', async () => {
