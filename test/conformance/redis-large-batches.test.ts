@@ -56,7 +56,8 @@ test('a batch of many keys is answered in its order, as one by one', async () =>
 
 test('an id that two first segments use names the job of the first request', async () => {
   const [together, apart] = [await open(), await open()]
-  const requests = [...batchOf(2), request('twin', { key: 'own/59' }), request('twin', { key: 'wide/0' })]
+  const requests = batchOf(6)
+  requests.splice(2 * KEYS, 0, request('twin', { key: 'own/59' }), request('twin', { key: 'wide/0' }))
   expect(await together.backend.verbs.admitMany(requests, at(0))).toEqual(await oneByOne(apart, requests))
   for (const stage of [together, apart]) {
     expect(await stage.views.job('twin', at(0))).toMatchObject({ key: 'own/59' })
@@ -65,7 +66,7 @@ test('an id that two first segments use names the job of the first request', asy
 
 test.each([0, 60])('an id with two keys is a conflict, and the request at %d stands', async (place) => {
   const stage = await open()
-  const requests = batchOf(2)
+  const requests = batchOf(6)
   requests.splice(place, 0, request('same', { key: 'own/59' }))
   requests.push(request('same', { key: 'own/1' }))
   await expect(stage.backend.verbs.admitMany(requests, at(0))).rejects.toMatchObject({
@@ -77,7 +78,7 @@ test.each([0, 60])('an id with two keys is a conflict, and the request at %d sta
 
 test('a key without a limit lets none of its call in', async () => {
   const stage = await open()
-  const requests = [request('stray', { key: 'nowhere' }), ...batchOf(2)]
+  const requests = [request('stray', { key: 'nowhere' }), ...batchOf(6)]
   await expect(stage.backend.verbs.admitMany(requests, at(0))).rejects.toMatchObject({ code: 'no-limit' })
   expect(await stage.views.audit()).toMatchObject({ waiting: 0 })
 })
