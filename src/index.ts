@@ -64,15 +64,12 @@ export type { Handler } from './line/attempt.ts'
 export type { BucketPage, BucketQueryInput as BucketQuery } from './line/bucket-query.ts'
 export type { ShapedWorker } from './line/engine.ts'
 export type {
-  ByHandOptions,
   LiveRuleBook,
   LoadedRules,
-  LoadOptions,
-  LocalOptions,
-  ResetOptions,
 } from './line/limits.ts'
 export type { WorkOptions } from './line/options.ts'
 export type { PreviewedChange } from './line/preview-change.ts'
+export type { ByHandOptions, LoadOptions, LocalOptions, ResetOptions } from './line/rule-options.ts'
 export type { ShapedJob } from './line/shaped-job.ts'
 export type { Turn } from './line/turn.ts'
 export type {

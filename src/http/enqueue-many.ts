@@ -1,10 +1,11 @@
 import type { z } from 'zod'
 import { quote } from '../core/describe.ts'
+import { ruleOf } from '../line/limits.ts'
 import type { Principal } from './access.ts'
 import { acceptedBody, refusal } from './answers.ts'
 import { readRequest } from './body.ts'
 import { check, MOST_FAULTS } from './body-faults.ts'
-import { assertAccepting, assertSendable, ruleOf, submit } from './enqueue-one.ts'
+import { assertAccepting, assertSendable, submit } from './enqueue-one.ts'
 import { jobId, readIdempotencyKey } from './idempotency.ts'
 import { type Fault, invalid, PROBLEMS, Problem, problemOf, reducedCapacity } from './problem.ts'
 import { retryAfterSeconds } from './ratelimit-headers.ts'
@@ -59,7 +60,8 @@ export async function enqueueMany(
     try {
       assertSendable(api, job, `#/jobs/${index}`)
       const admission = await submit(api, key, job, ids[index], traceparent)
-      if (!admission.accepted) return refusedVerdict(key, refusal(admission, ruleOf(api, key), cost))
+      if (!admission.accepted)
+        return refusedVerdict(key, refusal(admission, ruleOf(api.shaper.limits, key), cost))
       return {
         status: 202,
         ...acceptedBody(admission),

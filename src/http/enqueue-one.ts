@@ -2,8 +2,8 @@ import { isVelvetRopeError } from '../core/errors.ts'
 import type { Hold } from '../core/hold.ts'
 import type { Admission } from '../core/job.ts'
 import { hasParts, parseStoredLimit } from '../core/limit.ts'
-import type { RuleView } from '../core/rule-view.ts'
 import { TRACEPARENT } from '../core/traceparent.ts'
+import { ruleOf } from '../line/limits.ts'
 import { acceptedResponse, refusal } from './answers.ts'
 import { readRequest } from './body.ts'
 import { jobId, readIdempotencyKey } from './idempotency.ts'
@@ -22,7 +22,8 @@ export async function enqueueOne(api: RouteContext, call: Call): Promise<Respons
   const id = jobId(principal, idempotencyKey, job.id)
   const admission = await submit(api, key, job, id, context.req.header('traceparent'))
   const { cost = 1 } = job
-  const rule = ruleOf(api, key)
+  // Read after the verdict, which refreshes the rule book. None: it was removed in between, also for a repeated answer.
+  const rule = ruleOf(api.shaper.limits, key)
   if (rule === undefined || !hasParts(parseStoredLimit(rule.limit))) {
     if (!admission.accepted) throw refusal(admission, rule, cost)
     return acceptedResponse(context, admission, rule, cost, undefined)
@@ -90,19 +91,6 @@ export async function submit(
   }
   const trace = traceparent !== undefined && TRACEPARENT.test(traceparent) ? { traceparent } : {}
   return shaper.enqueue(key, data, { ...options, id, ...trace })
-}
-
-/**
- * The rule behind a verdict. Call it after the verdict, which refreshes the rule book. Undefined when the rule was removed
- * in between, also for a repeated answer.
- */
-export function ruleOf({ shaper }: RouteContext, key: string): RuleView | undefined {
-  try {
-    return shaper.limits.resolve(key)
-  } catch (error) {
-    if (isVelvetRopeError(error, 'no-limit')) return undefined
-    throw error
-  }
 }
 
 /** @throws Problem 503 */

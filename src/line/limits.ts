@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import { MILLISECOND } from '../core/duration.ts'
 import { isVelvetRopeError, NoLimitError } from '../core/errors.ts'
 import type { Admission } from '../core/job.ts'
@@ -8,19 +7,22 @@ import { formatLimit, type LimitInput } from '../core/limit.ts'
 import { parseOptions } from '../core/options.ts'
 import { parseRule, type Rule } from '../core/rule-book.ts'
 import type { Authorship, Override, RuleChange } from '../core/rule-layers.ts'
-import {
-  BASE_ORIGINS,
-  type LocalRuleView,
-  type OverrideView,
-  type RulePreview,
-  type RuleView,
-  type UnsetRuleView,
-} from '../core/rule-view.ts'
+import type { LocalRuleView, OverrideView, RulePreview, RuleView, UnsetRuleView } from '../core/rule-view.ts'
 import type { Costs } from '../core/usage.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { LocalLimits } from './local-limits.ts'
-import { authorSchema, thisProcess } from './options.ts'
+import { thisProcess } from './options.ts'
 import { type PreviewedChange, type PreviewSource, previewChange } from './preview-change.ts'
+import {
+  type ByHandOptions,
+  handSchema,
+  type LoadOptions,
+  type LocalOptions,
+  loadSchema,
+  localSchema,
+  type ResetOptions,
+  resetSchema,
+} from './rule-options.ts'
 import { uncountedUnits } from './settle.ts'
 import type { Turn } from './turn.ts'
 
@@ -29,37 +31,6 @@ export interface LoadedRules {
   readonly set: readonly RuleView[]
   readonly unset: readonly string[]
 }
-
-const resetSchema = z.strictObject({
-  /** Changes nothing unless this is the version in force. Default: any version. */
-  ifVersion: z.int().min(0).optional(),
-})
-const handSchema = resetSchema.extend({
-  /** Who sets it, for `list` to show: the name of a token or an operator. 1 to 256 characters. Default: no name. */
-  by: authorSchema.optional(),
-  /**
-   * Refuses a pattern that is new by hand where as many are set by hand under the same `by`, or under the same first segment
-   * of patterns. Default: no bound.
-   */
-  atMost: z.int().min(1).optional(),
-})
-const loadSchema = resetSchema.extend({
-  /** The layer: the program, a configuration file, or the environment. Default: `code`. */
-  origin: z.enum(BASE_ORIGINS).default('code'),
-  /** Who sets them, for `list` to show. 1 to 256 characters. Default: as `limitsBy` of the shaper. */
-  by: authorSchema.optional(),
-})
-
-/** Options of `limits.reset`. */
-export type ResetOptions = z.input<typeof resetSchema>
-const localSchema = handSchema.pick({ by: true, atMost: true })
-
-/** Options of `limits.set` and `limits.unset`. */
-export type ByHandOptions = z.input<typeof handSchema>
-/** Options of `limits.setLocal`. */
-export type LocalOptions = z.input<typeof localSchema>
-/** Options of `limits.load`. */
-export type LoadOptions = z.input<typeof loadSchema>
 
 /** Keeps the rules in memory, so that they are read at once; a change may take a while. */
 export interface RuleStore extends PreviewSource {

@@ -1,19 +1,12 @@
-import { setTimeout } from 'node:timers/promises'
 import { z } from 'zod'
 import { describe } from '../core/describe.ts'
 import { BackendUnavailableError, ForeignValueError, InvalidOptionsError } from '../core/errors.ts'
 import { parseOptions } from '../core/options.ts'
-import { settlesWithin } from '../core/within.ts'
 import type { Filled, FillRequest, MeterId, MeterStore, QuotaMeterVerbs, Reading } from './meter-store.ts'
 import { PassingPrune } from './passing-prune.ts'
-import {
-  isOutsideTransactions,
-  isPreparing,
-  nameOf,
-  type PostgresClient,
-  type PreparingClient,
-} from './postgres-client.ts'
-import { asStoreError, isAfterFailure, isConflict, isCreatedTwice, isUnprepared } from './postgres-errors.ts'
+import { PostgresCalls } from './postgres-calls.ts'
+import { isOutsideTransactions, type PostgresClient } from './postgres-client.ts'
+import { asStoreError, isCreatedTwice } from './postgres-errors.ts'
 import { PostgresMeterQuotas } from './postgres-meter-quotas.ts'
 import { quotaStatementsFor } from './postgres-quota-statements.ts'
 import { filledRow, goneRow, lookRow, noRow, readingRow } from './postgres-rows.ts'
@@ -44,11 +37,7 @@ const optionsSchema = z.strictObject({
 const VERB_WITHIN_MS = 1_500
 /** Creating may wait for locks, and there may be many rows to delete. */
 const UPKEEP_WITHIN_MS = 30_000
-/** Statements that timed out without a response: this many may run late when the database is back. */
-const MOST_UNANSWERED = 1_000
 const MOST_PRUNED_AT_ONCE = 1_000
-/** Delay before a rolled-back statement is retried. */
-const LONGEST_PAUSE_MS = 8
 
 /**
  * Stores levels in a table of PostgreSQL 13 or newer: each verb is one statement and one round trip, with the clock of
@@ -62,13 +51,10 @@ const LONGEST_PAUSE_MS = 8
  * late: the level is then higher than reported, never lower.
  */
 export class PostgresMeterStore implements MeterStore {
-  readonly #client: PostgresClient
+  readonly #calls: PostgresCalls
   readonly #table: string
   readonly #statements: Statements
-  /** Undefined if the client does not support it, the option disables it, or a pooler turned out not to support it. */
-  #preparing: { readonly client: PreparingClient; readonly names: ReadonlyMap<string, string> } | undefined
   readonly quotas: QuotaMeterVerbs | undefined
-  #unanswered = 0
   /** Undefined if the client may be within a transaction. */
   readonly #passing: PassingPrune | undefined
 
@@ -80,7 +66,6 @@ export class PostgresMeterStore implements MeterStore {
           `got: ${describe(client)}`,
       )
     }
-    this.#client = client
     const { table, prepare, quotas } = parseOptions(optionsSchema, options, 'new PostgresMeterStore')
     this.#table = quoteTable(table)
     this.#statements = statementsFor(this.#table)
@@ -95,9 +80,7 @@ export class PostgresMeterStore implements MeterStore {
         (now) => this.#passing?.pass(now),
       )
     }
-    if (prepare && isPreparing(client)) {
-      this.#preparing = { client, names: new Map(fills.map((text) => [text, nameOf(text)])) }
-    }
+    this.#calls = new PostgresCalls(client, prepare ? fills : [])
   }
 
   /**
@@ -170,7 +153,7 @@ export class PostgresMeterStore implements MeterStore {
 
   async #create(statement: string): Promise<void> {
     try {
-      await this.#answer(statement, [], UPKEEP_WITHIN_MS)
+      await this.#calls.answer(statement, [], UPKEEP_WITHIN_MS)
     } catch (error) {
       // If two clients create it at once, one may fail despite IF NOT EXISTS. It waited for the other, so now it
       // exists.
@@ -180,7 +163,7 @@ export class PostgresMeterStore implements MeterStore {
 
   async #ask<Rows>(schema: z.ZodType<Rows>, statement: string, params: unknown[], withinMs = VERB_WITHIN_MS) {
     try {
-      const answer = await this.#answer(statement, params, withinMs)
+      const answer = await this.#calls.answer(statement, params, withinMs)
       const read = z.object({ rows: schema }).safeParse(answer)
       if (read.success) return read.data.rows
     } catch (error) {
@@ -188,69 +171,6 @@ export class PostgresMeterStore implements MeterStore {
     }
     throw new BackendUnavailableError(
       'PostgreSQL is unavailable: its client returned something other than rows',
-    )
-  }
-
-  async #answer(statement: string, params: unknown[], withinMs: number): Promise<unknown> {
-    if (this.#unanswered >= MOST_UNANSWERED) {
-      throw new BackendUnavailableError(
-        `PostgreSQL is unavailable: ${this.#unanswered} statements wait for it`,
-      )
-    }
-    const asked = { isGivenUp: false }
-    const answer = this.#untilNoConflict(statement, params, asked)
-    if (await settlesWithin(withinMs, answer)) return answer
-    asked.isGivenUp = true
-    this.#unanswered++
-    const settled = () => void this.#unanswered--
-    answer.then(settled, settled)
-    throw new BackendUnavailableError(`PostgreSQL is unavailable: no response within ${withinMs} ms`)
-  }
-
-  /**
-   * At stricter isolation levels, one of two concurrent statements on a row is rolled back and has written nothing. The
-   * same holds for one that turned out not to be prepared.
-   */
-  async #untilNoConflict(
-    statement: string,
-    params: unknown[],
-    asked: { isGivenUp: boolean },
-  ): Promise<unknown> {
-    for (let conflict: unknown; ; ) {
-      const preparing = this.#preparing
-      try {
-        return await this.#send(statement, params)
-      } catch (error) {
-        // In a user's transaction a retry is impossible, and the error must be visible.
-        if (conflict !== undefined && isAfterFailure(error)) throw conflict
-        const isLost = preparing !== undefined && isUnprepared(error)
-        if (isLost) this.#prepareNoMore()
-        else if (!isConflict(error)) throw error
-        // Statements that conflicted once would conflict again.
-        else if (!asked.isGivenUp) await setTimeout(Math.random() * LONGEST_PAUSE_MS)
-        if (asked.isGivenUp) throw error
-        conflict = error
-      }
-    }
-  }
-
-  /**
-   * Only fills are prepared. Their plan has no alternatives, so it stays good; the others are cheap to plan, and for a
-   * small table PostgreSQL would cache a sequential scan until the table is analyzed.
-   */
-  #send(statement: string, params: unknown[]): Promise<unknown> {
-    const preparing = this.#preparing
-    const name = preparing?.names.get(statement)
-    if (preparing === undefined || name === undefined) return this.#client.query(statement, params)
-    return preparing.client.query({ name, text: statement, values: params })
-  }
-
-  #prepareNoMore(): void {
-    if (this.#preparing === undefined) return
-    this.#preparing = undefined
-    process.emitWarning(
-      'PostgresMeterStore: a connection did not know a statement that was prepared on it, as behind a pooler, or after ' +
-        'DISCARD ALL. From now on fills are not prepared; the option prepare: false avoids the first error.',
     )
   }
 }

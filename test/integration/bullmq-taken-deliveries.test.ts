@@ -18,7 +18,7 @@ function newGate(): { promise: Promise<void>; open: () => void } {
   return { promise, open }
 }
 
-/** A worker of BullMQ has a delivery, and ends it when it is let go. `errors`: what is told. */
+/** A worker of BullMQ that has a delivery, and ends it once `letGo` is called. `errors`: those that the line reports. */
 async function held() {
   const server = await startRedis()
   onTestFinished(() => server.stop())
@@ -84,7 +84,7 @@ test('nor is it that the lock of one cannot be renewed', async () => {
   expect(errors).toEqual([])
 })
 
-test('another error of a worker is told', async () => {
+test('any other error of a BullMQ worker is reported', async () => {
   const { redis, errors, letGo } = await held()
   const refused = said(withCode(ErrorCode.JobNotInState))
   await redis.del(`${TAG}:rope:active`)

@@ -8,7 +8,7 @@ import type { Delivery } from '../transport/transport.ts'
  * | open    | it waits for its turn, its slot or a handler                 |
  * | started | its handler was called                                       |
  * | back    | this worker gives it back to its line                        |
- * | expired | its deadline passed while it waited                       |
+ * | expired | its deadline passed while it waited                          |
  * | dropped | it belongs to another worker, ended, or is in its line again |
  */
 export type Fate = 'open' | 'started' | 'back' | 'expired' | 'dropped'

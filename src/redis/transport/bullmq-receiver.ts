@@ -195,7 +195,7 @@ export class BullMqReceiver implements Receiver {
   }
 }
 
-/** With which BullMQ refuses the end of a delivery. */
+/** The errors with which BullMQ refuses the end of a delivery. */
 const OF_TAKEN: ReadonlySet<unknown> = new Set([
   ErrorCode.JobNotExist,
   ErrorCode.JobLockNotExist,
@@ -203,8 +203,8 @@ const OF_TAKEN: ReadonlySet<unknown> = new Set([
 ])
 
 /**
- * Whether a delivery is not this worker's any more: its end was reported before, and the answer lost; its lock ended; or Redis lost that
- * it was fetched, and gave it out again. The gate decides what starts, so nobody needs to know.
+ * Whether a delivery is not this worker's any more. Its end was reported before, and the answer was lost; or its lock ended; or Redis was
+ * restarted without the fetch, so that BullMQ delivered it again. The gate alone decides what starts, so such an error calls for nothing.
  */
 function isOfTakenDelivery(thrown: unknown): boolean {
   const error = toError(thrown)

@@ -205,18 +205,15 @@ export class JobStart<Data, Result> {
   /** A turn ends with its departure, also where it holds its place for longer. */
   #emitDeparture(startedAt: number): void {
     const { emitter, startsAtEnd } = this.#ports
-    if (!this.holdsPlace) {
-      if (!emitter.hears('departed')) return
-      const isBoundTurn = startsAtEnd && this.#grant.holdsPlace !== undefined
+    const isHeld = startsAtEnd ? this.#grant.holdsPlace : undefined
+    emitter.hold()
+    if (emitter.hears('departed')) {
       emitter.emit('departed', {
         ...departedEvent(this.job, startedAt),
-        ...(isBoundTurn && { isHeld: false }),
+        ...(isHeld !== undefined && { isHeld }),
       })
-      return
     }
-    emitter.hold()
-    emitter.emit('departed', { ...departedEvent(this.job, startedAt), isHeld: true })
-    emitter.emit('completed', { ...jobEvent(this.job, startedAt), result: undefined as Result })
+    if (isHeld) emitter.emit('completed', { ...jobEvent(this.job, startedAt), result: undefined as Result })
     emitter.release()
   }
 

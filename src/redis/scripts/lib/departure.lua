@@ -73,10 +73,9 @@ do
     local open = units - bucket.grantedCost
     local projection, slot = projection_of(bucket, now), bucket.grantedSlot
     if bucket.granted == '' or open > 0 then
-      local jobs = bucket.inLine + bucket.inHanded + retrying(bucket) - (bucket.granted ~= '' and 1 or 0)
       local units_of_jobs = bucket.waiting - bucket.grantedCost
       -- Where each job costs 1 and enough of them wait for nothing but their slots, their order does not matter.
-      if jobs == units_of_jobs and open <= units_of_jobs - retry_units(bucket) then
+      if jobs_without_slot(bucket) == units_of_jobs and open <= units_of_jobs - retry_units(bucket) then
         slot = projection.slot + spacing(bucket, projection.warmth, open - 1)
       else
         slot = departure_of_first(open, bucket, projection, now)
