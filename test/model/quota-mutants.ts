@@ -29,7 +29,7 @@ export const QUOTA_MUTANTS = {
     setup: { jobs: ONE, ...ONE_IN_THREE, givesBack: true },
     patch: {
       script: 'finish',
-      from: 'usage.charge_slot(bucket, -1)\n  bucket.next',
+      from: 'if usage.of(bucket) then usage.charge_slot(bucket, -1) end\n  bucket.next',
       to: 'bucket.next',
     },
   },

@@ -72,7 +72,7 @@ export function shardPrelude(): string {
     `local STATES = { ${states.join(', ')} }`,
     ...constants(SHARD_CONSTANTS),
     quotaConstants(),
-    'local usage, forward, loss, entries = { work = 0 }, {}, {}, {}',
+    'local usage, forward, loss, entries = { work = 0, isEnough = false, pace = false }, {}, {}, {}',
   ].join('\n')
 }
 

@@ -57,7 +57,7 @@ local function hand_over(bucket)
     skip_unreadable(bucket.key, now)
     return false
   end
-  if member ~= head and usage.is_put_off(bucket, meta, member, due, now + look_ahead) then return false end
+  if bucket.parts and member ~= head and usage.is_put_off(bucket, meta, member, due, now + look_ahead) then return false end
   local id = parse_member(member)
   local caller = caller_of(id)
   local is_held_up = not caller and #handed >= 3 * most

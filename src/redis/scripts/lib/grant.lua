@@ -34,16 +34,16 @@ local function allow_for_clock(bucket, meta, now)
   if meta.lostAt ~= 0 then
     postpone_after(bucket, meta.lostAt, 2 * FARTHEST_SLOT + gap_after(meta.lostCost), now)
   end
-  usage.clamp(bucket, now)
 end
 
 -- Reserves a slot. Returns it, the time from which the handler may start, and the slot of the grid that the job may have missed;
 -- nil where the slot is too far away.
 local function grant(bucket, meta, job, state, worker, now, lead)
+  local parts = usage.of(bucket)
   allow_for_clock(bucket, meta, now)
+  if parts then usage.clamp(bucket, now) end
   local due = math.max(bucket.from, bucket.next, bucket.frozen, state.floor)
   local earliest = math.max(now + lead, state.readyAt)
-  local parts = usage.of(bucket)
   if parts then
     if usage.is_full(bucket, bucket.running) then return nil end
     earliest, due = usage.due_at(bucket, usage.charges(parts, job.cost, job.settings), due, earliest)
@@ -59,7 +59,7 @@ local function grant(bucket, meta, job, state, worker, now, lead)
   bucket.from = -INF
   bucket.granted, bucket.grantedSlot, bucket.grantedCost = job.id, slot, job.cost
   bucket.handed = bucket.handed - job.cost
-  usage.charge_slot(bucket, 1, now, job.settings)
+  if parts then usage.charge_slot(bucket, 1, now, job.settings) end
   state.state, state.slot, state.onGrid, state.isSettled, state.worker = 'granted', slot, on_grid, false, worker
   return slot, start_at, had_slot and due or slot
 end
@@ -107,7 +107,7 @@ local function start(bucket, state, at)
     -- The bucket was frozen after the slot was granted.
     if was_chilled then bucket.warmth = 0 end
   end
-  state.charged = usage.move_to(bucket, usage.counted_at(bucket, at))
+  state.charged = usage.of(bucket) and usage.move_to(bucket, usage.counted_at(bucket, at)) or ''
   redis.call('LREM', K.handed .. bucket.n, 1, member_of(state))
   bucket.inHanded = bucket.inHanded - 1
   bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0

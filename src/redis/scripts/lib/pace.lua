@@ -68,7 +68,7 @@ end
 -- Gives back the last slot. It is always the last that is given back: no other is granted before a granted job has started. The
 -- limit may have been lowered since it was granted.
 local function unreserve(bucket)
-  usage.charge_slot(bucket, -1)
+  if usage.of(bucket) then usage.charge_slot(bucket, -1) end
   bucket.next = math.max(bucket.grantedSlot, bucket.lastStart - bucket.tolerance + spacing_after_start(bucket))
   bucket.carry = 0
   bucket.lastCost = 0

@@ -19,7 +19,12 @@ end
 -- The parts, and what counts in each quota; nil where the limit has none.
 function usage.of(bucket)
   local limit = bucket.limit
-  if bucket.partsOf ~= limit then bucket.partsOf, bucket.parts = limit, usage.has_parts(limit) and usage.parts_of(limit) or nil end
+  -- Most buckets of a call have one limit, and that a pace alone.
+  if limit == usage.pace then return nil end
+  if bucket.partsOf ~= limit then
+    bucket.partsOf, bucket.parts = limit, usage.has_parts(limit) and usage.parts_of(limit) or nil
+    if not bucket.parts then usage.pace = limit end
+  end
   local parts = bucket.parts
   if parts and not bucket.use then
     bucket.use = usage.read(bucket, parts)
