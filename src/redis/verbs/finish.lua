@@ -25,7 +25,7 @@ note_activity(meta, now)
 
 -- A turn may be settled when its record is gone, by what its caller knows.
 local function ended(state, answer)
-  if not is_turn(state.id) or not state.charged or state.charged == '' then return text(answer) end
+  if not state.charged or state.charged == '' or not is_turn(state.id) then return text(answer) end
   return string.format('%.17g %s', answer, state.charged)
 end
 

@@ -66,10 +66,10 @@ local function forget_lost(id, job)
   local state = read_state(id)
   local bucket = read_bucket_and_line(job and job.key or state.key)
   if not bucket then return end
-  for _, member in ipairs(redis.call('LRANGE', K.handed .. bucket.n, 0, -1)) do
+  for _, member in ipairs(redis.call('LRANGE', K.handed .. bucket.suffix, 0, -1)) do
     local lost, cost = parse_member(member)
     if lost == id then
-      redis.call('LREM', K.handed .. bucket.n, 1, member)
+      redis.call('LREM', K.handed .. bucket.suffix, 1, member)
       bucket.inHanded = bucket.inHanded - 1
       bucket.waiting = bucket.waiting - cost
       if bucket.granted == id then bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0

@@ -31,7 +31,7 @@ local bucket = WAITS[state.state] and read_bucket(job.key)
 if not bucket then return { about } end
 read_line(bucket)
 local order = first_in_order(bucket, now)
-local head_id = redis.call('LINDEX', K.handed .. bucket.n, 0) or order[1] and order[1].id or ''
+local head_id = redis.call('LINDEX', K.handed .. bucket.suffix, 0) or order[1] and order[1].id or ''
 
 local ids, jobs, cost, needs_handler = {}, 0, 0, not is_turn(job.id)
 local projection, together = projection_of(bucket, now), 0

@@ -12,10 +12,10 @@ local function position_of(bucket, block, member)
     index = redis.call('LPOS', block_key(bucket, block), member)
   end
   if not index or block == bucket.front then return index or nil end
-  local between = redis.call('ZRANK', K.blocks .. bucket.n, block)
+  local between = redis.call('ZRANK', K.blocks .. bucket.suffix, block)
   local place = redis.call('LLEN', block_key(bucket, bucket.front)) + index
   if between > 0 then
-    for _, other in ipairs(redis.call('ZRANGE', K.blocks .. bucket.n, 0, math.min(between, MOST_BLOCKS) - 1)) do
+    for _, other in ipairs(redis.call('ZRANGE', K.blocks .. bucket.suffix, 0, math.min(between, MOST_BLOCKS) - 1)) do
       place = place + redis.call('LLEN', block_key(bucket, tonumber(other)))
     end
   end

@@ -5,8 +5,8 @@
 local BLOCK = 256
 
 local function block_key(bucket, block)
-  if block == 0 then return K.line .. bucket.n end
-  return K.line .. bucket.n .. ':' .. string.format('%d', block)
+  if block == 0 then return K.line .. bucket.suffix end
+  return K.line .. bucket.suffix .. ':' .. string.format('%d', block)
 end
 
 local function last_block(bucket)
@@ -20,7 +20,7 @@ local function read_blocks(bucket)
   if in_front == bucket.inLine and last == bucket.front then return end
   if in_front == 0 and bucket.inLine > 0 then partial('line') end
   if last ~= bucket.front then redis.call('LLEN', block_key(bucket, last)) end
-  if redis.call('ZCARD', K.blocks .. bucket.n) == 0 and in_front < bucket.inLine then partial('line') end
+  if redis.call('ZCARD', K.blocks .. bucket.suffix) == 0 and in_front < bucket.inLine then partial('line') end
 end
 
 -- Returns the number of its block.
@@ -28,7 +28,7 @@ local function push_last(bucket, member)
   local block = last_block(bucket)
   local length = redis.call('RPUSH', block_key(bucket, block), member)
   if bucket.inLine == 0 then bucket.front = block
-  elseif length == 1 and block ~= bucket.front then redis.call('ZADD', K.blocks .. bucket.n, block, block) end
+  elseif length == 1 and block ~= bucket.front then redis.call('ZADD', K.blocks .. bucket.suffix, block, block) end
   bucket.joined, bucket.inLine = bucket.joined + 1, bucket.inLine + 1
   return block
 end
@@ -45,7 +45,7 @@ end
 
 local function last_member(bucket)
   if bucket.inLine == 0 then return false end
-  local last = redis.call('ZRANGE', K.blocks .. bucket.n, -1, -1)[1]
+  local last = redis.call('ZRANGE', K.blocks .. bucket.suffix, -1, -1)[1]
   return redis.call('LINDEX', block_key(bucket, last and tonumber(last) or bucket.front), -1)
 end
 
@@ -53,10 +53,10 @@ local function count_out(bucket, block)
   bucket.inLine = bucket.inLine - 1
   if bucket.inLine == 0 or redis.call('EXISTS', block_key(bucket, block)) == 1 then return end
   if block ~= bucket.front then
-    redis.call('ZREM', K.blocks .. bucket.n, block)
+    redis.call('ZREM', K.blocks .. bucket.suffix, block)
     return
   end
-  local next_ = tonumber(redis.call('ZPOPMIN', K.blocks .. bucket.n)[1])
+  local next_ = tonumber(redis.call('ZPOPMIN', K.blocks .. bucket.suffix)[1])
   -- Its jobs are gone: a bucket with a copy of this record, which a foreign value may be, has taken them.
   if next_ then bucket.front = next_ else bucket.inLine = 0 end
 end

@@ -20,7 +20,7 @@ local function parse_bucket(key, raw)
   if frozen ~= 0 then frozen = frozen - set_back() end
   -- All fields at once: a table that grows is made again and again.
   return {
-    key = key, n = n, capacity = capacity, interval = interval, tolerance = tolerance, book = book, next = next_,
+    key = key, n = n, suffix = n .. '', capacity = capacity, interval = interval, tolerance = tolerance, book = book, next = next_,
     carry = carry, frozen = frozen, waiting = waiting, paused = paused, lastCost = last_cost, lastStart = last_start,
     startedCost = started_cost, running = running, linesTurn = lines_turn, from = from, handed = handed,
     returned = returned, backUnits = back_units, grantedSlot = granted_slot, grantedCost = granted_cost, pattern = pattern, limit = limit,
@@ -83,7 +83,7 @@ end
 -- `rule`: as read_rule returns it.
 local function new_bucket(key, n, rule, now)
   local bucket = {
-    key = key, n = n, pattern = rule.pattern, capacity = rule.capacity, interval = rule.interval,
+    key = key, n = n, suffix = n .. '', pattern = rule.pattern, capacity = rule.capacity, interval = rule.interval,
     tolerance = rule.tolerance, limit = rule.limit, book = rule.book, next = -INF, carry = 0, frozen = 0, paused = 0,
     waiting = 0, lastCost = 0, lastStart = -INF, startedCost = 0, running = 0, linesTurn = 0, from = -INF,
     handed = 0, returned = 0, backUnits = 0, granted = '', grantedSlot = 0, grantedCost = 0, inLine = 0, inHanded = 0, inRetry = 0,

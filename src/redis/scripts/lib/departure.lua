@@ -54,7 +54,7 @@ do
       local entry = nth(bucket, 'order', looked + 1, first)
       if not entry then break end
       if looked == FARTHEST_LOOK then
-        if open > others then wait_for(tonumber(redis.call('ZRANGE', K.retry .. bucket.n, -1, -1, 'WITHSCORES')[2]) - set_back()) end
+        if open > others then wait_for(tonumber(redis.call('ZRANGE', K.retry .. bucket.suffix, -1, -1, 'WITHSCORES')[2]) - set_back()) end
         together = together + open - 1
         break
       end

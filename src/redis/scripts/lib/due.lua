@@ -8,7 +8,7 @@ function usage.handed(bucket)
   if handed and handed.units == bucket.handed and handed.parts == parts then return handed end
   handed = { units = bucket.handed, parts = parts }
   for index in ipairs(parts.counted) do handed[index] = parts.hasUnits and 0 or bucket.handed end
-  local members = parts.hasUnits and bucket.handed > 0 and redis.call('LRANGE', K.handed .. bucket.n, 0, -1) or {}
+  local members = parts.hasUnits and bucket.handed > 0 and redis.call('LRANGE', K.handed .. bucket.suffix, 0, -1) or {}
   for _, member in ipairs(members) do
     local id, cost = parse_member(member)
     local charges = id ~= bucket.granted and usage.charges_of(parts, id, cost) or {}
@@ -55,7 +55,7 @@ end
 -- What the job that departs first at `at`, which may be handed over already, counts in the quotas; nil: nothing waits.
 function usage.charges_of_first(bucket, at)
   local parts = usage.of(bucket)
-  local handed = bucket.inHanded > 0 and redis.call('LINDEX', K.handed .. bucket.n, 0)
+  local handed = bucket.inHanded > 0 and redis.call('LINDEX', K.handed .. bucket.suffix, 0)
   -- A retry that is ready meanwhile is the head.
   local member = handed or peek_head(bucket, at)
   if member then return usage.charges_of(parts, parse_member(member)) end

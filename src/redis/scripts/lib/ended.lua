@@ -9,15 +9,16 @@ local function close_books(meta, keep, now)
 end
 
 local function end_job(meta, state, how, now)
+  local of_turn = is_turn(state.id)
   state.state = how
   -- The worker that reported the start may have a clock that is ahead.
   state.endedAt = math.max(now, state.departedAt)
   -- The caller of a turn may settle it later, and hears what it was charged.
-  if not is_turn(state.id) then state.charged = false end
+  if not of_turn then state.charged = false end
   write_state(state)
   redis.call('ZREM', K.deadlines, state.id)
   redis.call('ZREM', K.leases, state.id)
-  if is_turn(state.id) then meta.turnsEnded = true else meta.toRemember[#meta.toRemember + 1] = state end
-  redis.call('ZADD', is_turn(state.id) and K.gone or K.ended, now + set_back(), state.id)
+  if of_turn then meta.turnsEnded = true else meta.toRemember[#meta.toRemember + 1] = state end
+  redis.call('ZADD', of_turn and K.gone or K.ended, now + set_back(), state.id)
   meta.newlyEnded = meta.newlyEnded + 1
 end

@@ -39,14 +39,14 @@ do
       while next_one do
         local entry = next_one()
         if entry then return entry end
-        local block = redis.call('ZRANGE', K.blocks .. bucket.n, seen, seen)[1]
+        local block = redis.call('ZRANGE', K.blocks .. bucket.suffix, seen, seen)[1]
         next_one, seen = block and entries_of(block_key(bucket, tonumber(block)), 'line'), seen + 1
       end
     end
   end
 
   function entries.returned(bucket, kind)
-    local key = K[kind] .. bucket.n
+    local key = K[kind] .. bucket.suffix
     return one_by_one(function(from, to)
       local flat, some = redis.call('ZRANGE', key, from, to, 'WITHSCORES'), {}
       for index = 1, #flat, 2 do
@@ -61,7 +61,7 @@ do
   -- Returns a function that returns the jobs without a slot one by one, in the order of departure as far as it is known.
   function entries.departures(bucket, now)
     local projection, is_lines_turn = projection_of(bucket, now), bucket.linesTurn == 1
-    local handed = bucket.inHanded > 0 and entries_of(K.handed .. bucket.n, 'handed') or none
+    local handed = bucket.inHanded > 0 and entries_of(K.handed .. bucket.suffix, 'handed') or none
     local back = bucket.inBack > 0 and entries.returned(bucket, 'back') or none
     local line = bucket.inLine > 0 and line_of(bucket) or none
     local retries = bucket.inRetry > 0 and entries.returned(bucket, 'retry') or none

@@ -108,7 +108,7 @@ local function start(bucket, state, at)
     if was_chilled then bucket.warmth = 0 end
   end
   state.charged = usage.of(bucket) and usage.move_to(bucket, usage.counted_at(bucket, at)) or ''
-  redis.call('LREM', K.handed .. bucket.n, 1, member_of(state))
+  redis.call('LREM', K.handed .. bucket.suffix, 1, member_of(state))
   bucket.inHanded = bucket.inHanded - 1
   bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
   depart(bucket, state.cost, at)

@@ -11,7 +11,7 @@ local function mark_handed(bucket, meta, member, kind, ready_at, state, epoch, l
   state.epoch = epoch
   state.worker, state.slot = '', 0
   write_state(state)
-  redis.call('RPUSH', K.handed .. bucket.n, member)
+  redis.call('RPUSH', K.handed .. bucket.suffix, member)
   hold_lease(meta, id, lease_until)
   bucket.inHanded = bucket.inHanded + 1
   bucket.handed = bucket.handed + cost

@@ -8,7 +8,7 @@ local function take_head(bucket, member, kind)
     if is_turn(member) then bucket.turns = bucket.turns - 1 end
     return
   end
-  redis.call('ZREM', K[kind] .. bucket.n, member)
+  redis.call('ZREM', K[kind] .. bucket.suffix, member)
   local count = kind == 'retry' and 'inRetry' or 'inBack'
   bucket[count] = bucket[count] - 1
   if kind == 'retry' then bucket.linesTurn = 1 end
@@ -21,7 +21,7 @@ local function put_back(bucket, member, state)
     if is_turn(member) then bucket.turns = bucket.turns + 1 end
   else
     local is_retry = state.kind == 'retry'
-    redis.call('ZADD', K[state.kind] .. bucket.n, is_retry and state.readyAt + set_back() or state.fence, member)
+    redis.call('ZADD', K[state.kind] .. bucket.suffix, is_retry and state.readyAt + set_back() or state.fence, member)
     local count = is_retry and 'inRetry' or 'inBack'
     bucket[count] = bucket[count] + 1
   end

@@ -65,6 +65,8 @@ local function member_of(job)
 end
 
 local function parse_member(member)
+  -- Most jobs cost 1: to match the pattern takes several times as long.
+  if not string.find(member, ' ', 1, true) then return member, 1 end
   local id, cost = string.match(member, '^(%S+) (%d+)$')
   if id then return id, tonumber(cost) end
   return member, 1

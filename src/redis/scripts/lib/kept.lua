@@ -5,6 +5,8 @@
 local kept = {}
 do
   local UNIT = 4096
+  -- Asked once for all jobs that a call ends.
+  local has_data
 
   local function list_of(segment)
     return K.kept .. redis.sha1hex(segment)
@@ -33,7 +35,7 @@ do
 
   -- Notes a job that ended, last of its first segment. A foreign value under the name of the list must not stop the line.
   function kept.remember(meta, keep, id, key, result, now)
-    local has_data = redis.call('TYPE', K.data).ok == 'hash'
+    if has_data == nil then has_data = redis.call('TYPE', K.data).ok == 'hash' end
     local bytes = (has_data and redis.call('HSTRLEN', K.data, id) or 0) + (result and #result or 0)
     local units, segment = 1 + math.floor(bytes / UNIT), string.match(key, '^[^/]*')
     local length = redis.pcall('RPUSH', list_of(segment), string.format('%s %d %d %d', id, now + set_back(), units, bytes))

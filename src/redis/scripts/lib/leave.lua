@@ -6,14 +6,14 @@ local WAITS = { waiting = true, retrying = true, handed = true }
 local function leave(bucket, job, state)
   local member = member_of(job)
   if state.state == 'handed' then
-    redis.call('LREM', K.handed .. bucket.n, 1, member)
+    redis.call('LREM', K.handed .. bucket.suffix, 1, member)
     bucket.handed = bucket.handed - job.cost
     bucket.inHanded = bucket.inHanded - 1
   elseif state.kind == 'line' then
     local has_left = pull(bucket, job.block, member)
     if has_left and is_turn(member) then bucket.turns = bucket.turns - 1 end
   else
-    redis.call('ZREM', K[state.kind] .. bucket.n, member)
+    redis.call('ZREM', K[state.kind] .. bucket.suffix, member)
     local count = state.kind == 'retry' and 'inRetry' or 'inBack'
     bucket[count] = bucket[count] - 1
     count_returned(bucket, state.kind, -job.cost)
@@ -50,7 +50,7 @@ local MOST_SENT_BACK = 100
 -- it can to the next one when it has sent MOST_SENT_BACK jobs back. `sent`: a list for what it sends back, the last first, each with
 -- the epoch that is void now.
 local function send_back(bucket, meta, id, now, sent)
-  local key = K.handed .. bucket.n
+  local key = K.handed .. bucket.suffix
   while bucket.inHanded > 0 do
     local member = redis.call('RPOP', key)
     local last, cost = parse_member(member)

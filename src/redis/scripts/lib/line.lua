@@ -9,7 +9,7 @@ local COUNTS = {
 
 local function read_count(bucket, name)
   local field = COUNTS[name].field
-  local count = redis.call(COUNTS[name].command, K[name] .. bucket.n)
+  local count = redis.call(COUNTS[name].command, K[name] .. bucket.suffix)
   if count < bucket[field] then partial(name) end
   bucket[field] = count
 end

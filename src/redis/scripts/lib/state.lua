@@ -32,24 +32,21 @@ do
 
   function read_state(id)
     local raw = redis.call('HGET', K.states, id)
-    if not raw then expect_state(id) end
-    local s = { id = id, key = '', cost = 0, state = 'waiting', epoch = 0, kind = 'line', readyAt = -INF, floor = -INF, attempt = 0,
-      fence = 0, crashes = 0, slot = 0, onGrid = false, isSettled = false, departedAt = -1, endedAt = -1, worker = '', result = false,
-      charged = false, error = false }
-    if not raw then return s end
+    if not raw then
+      expect_state(id)
+      return { id = id, key = '', cost = 0, state = 'waiting', epoch = 0, kind = 'line', readyAt = -INF, floor = -INF, attempt = 0,
+        fence = 0, crashes = 0, slot = 0, onGrid = false, isSettled = false, departedAt = -1, endedAt = -1, worker = '', result = false,
+        charged = false, error = false }
+    end
     local ok, magic, state, epoch, cost, kind, ready_at, floor, attempt, fence, crashes, slot, on_grid, departed_at, ended_at,
       worker, key, has_result, result, has_error, error_, stop = pcall(struct.unpack, STATE_FORMAT, raw)
     if not ok or magic ~= STATE_MAGIC or stop ~= #raw + 1 or not STATES[state] or not KINDS[kind] then foreign('states') end
     if kind == KIND_NUMBERS.retry then ready_at, floor = ready_at - set_back(), floor - set_back() end
-    s.state, s.epoch, s.kind, s.readyAt, s.floor = STATES[state], epoch, KINDS[kind], ready_at, floor
-    s.attempt, s.fence, s.crashes, s.slot = attempt, fence, crashes, slot
-    -- Two bits: whether its slot is on the grid, and whether the attempt was settled.
-    s.onGrid, s.isSettled = on_grid % 2 == 1, on_grid >= 2
-    s.departedAt, s.endedAt, s.worker, s.key, s.cost = departed_at, ended_at, worker, key, cost
-    if has_result == RESULT then s.result = result end
-    if has_result == CHARGED then s.charged = result end
-    if has_error == 1 then s.error = error_ end
-    return s
+    return { id = id, key = key, cost = cost, state = STATES[state], epoch = epoch, kind = KINDS[kind], readyAt = ready_at, floor = floor,
+      attempt = attempt, fence = fence, crashes = crashes, slot = slot,
+      -- Two bits: whether its slot is on the grid, and whether the attempt was settled.
+      onGrid = on_grid % 2 == 1, isSettled = on_grid >= 2, departedAt = departed_at, endedAt = ended_at, worker = worker,
+      result = has_result == RESULT and result, charged = has_result == CHARGED and result, error = has_error == 1 and error_ }
   end
 
   function write_state(s)

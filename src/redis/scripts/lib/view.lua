@@ -16,12 +16,12 @@ local function admissions(bucket)
   for _, name in ipairs({ 'handed', 'line' }) do
     local count = name == 'line' and bucket.inLine or bucket.inHanded
     local is_line = name == 'line'
-    if count > 0 then look(is_line and first_member(bucket) or redis.call('LINDEX', K.handed .. bucket.n, 0)) end
-    if count > 1 then look(is_line and last_member(bucket) or redis.call('LINDEX', K.handed .. bucket.n, -1)) end
+    if count > 0 then look(is_line and first_member(bucket) or redis.call('LINDEX', K.handed .. bucket.suffix, 0)) end
+    if count > 1 then look(is_line and last_member(bucket) or redis.call('LINDEX', K.handed .. bucket.suffix, -1)) end
   end
   if retrying(bucket) == 0 then return first, last, reads end
   for _, name in ipairs({ 'retry', 'back' }) do
-    for _, member in ipairs(redis.call('ZRANGE', K[name] .. bucket.n, 0, MOST_RETURNED - 1)) do look(member) end
+    for _, member in ipairs(redis.call('ZRANGE', K[name] .. bucket.suffix, 0, MOST_RETURNED - 1)) do look(member) end
   end
   return first, last, reads
 end
@@ -31,7 +31,7 @@ local function next_departure(bucket, now)
   if bucket.paused == 1 or bucket.inLine + retrying(bucket) + bucket.inHanded == 0 then return INF end
   local slot = next_slot(bucket, now)
   if not has_line(bucket) and bucket.inHanded == 0 then
-    slot = math.max(slot, tonumber(redis.call('ZRANGE', K.retry .. bucket.n, 0, 0, 'WITHSCORES')[2]) - set_back())
+    slot = math.max(slot, tonumber(redis.call('ZRANGE', K.retry .. bucket.suffix, 0, 0, 'WITHSCORES')[2]) - set_back())
   end
   return usage.binding(bucket) and usage.first_at(bucket, slot) or slot
 end
