@@ -76,13 +76,29 @@ export function shardPrelude(): string {
   ].join('\n')
 }
 
-/** A call uses a third of the names: each is made when it is first asked for. */
+/** What nearly every call names is named at once, any other key when it is first asked for. */
+const NAMED_AT_ONCE = [
+  'meta',
+  'buckets',
+  'jobs',
+  'states',
+  'due',
+  'turns',
+  'idle',
+  'deadlines',
+  'leases',
+  'wake',
+] as const satisfies readonly (keyof typeof KEY_TYPES)[]
+
 function namesOfKeys(): string {
+  const atOnce = NAMED_AT_ONCE.map((name) => `${name} = shard .. '${name}'`)
   return [
-    'local K = setmetatable({}, { __index = function(names, name)',
-    `names[name] = KEYS[1] .. ':' .. name .. ((${isOneOf(NUMBERED_KEYS)}) and ':' or '')`,
+    'local K = (function(shard)',
+    `return setmetatable({ ${atOnce.join(', ')} }, { __index = function(names, name)`,
+    `names[name] = shard .. name .. ((${isOneOf(NUMBERED_KEYS)}) and ':' or '')`,
     'return names[name]',
     'end })',
+    "end)(KEYS[1] .. ':')",
   ].join('\n')
 }
 

@@ -1,5 +1,4 @@
-/** The line of a library that has functions of one table alone, such as `usage`. */
-const OF = /^-- of: (\w+)$/m
+import { calledFunctions, functionsOf, tableOf } from './called-functions.ts'
 
 /**
  * Puts the text of a script together. To make all functions of its libraries would take longer than most calls do besides, so:
@@ -8,25 +7,27 @@ const OF = /^-- of: (\w+)$/m
  *   is made by going through all that others use and were declared later there; what is further out it takes at once.
  * - Libraries of one table are made when one of their functions is first called: where a limit is a pace alone, none is. A field of such
  *   a table that is not there is looked for each time, so what is read has a value from the beginning.
+ * - What the script never calls is left out.
  *
  * @param base the first lines of the script
  */
 export function scriptText(base: readonly string[], libraries: readonly string[], body: string): string {
+  const [around, called] = calledOf(base, libraries, body)
   const atOnce: string[] = []
   const ofTables = new Map<string, string[]>()
-  for (const library of libraries) {
-    const table = OF.exec(library)?.[1]
+  for (const library of called) {
+    const table = tableOf(library)
     if (table === undefined) atOnce.push(library)
     else ofTables.set(table, [...(ofTables.get(table) ?? []), library])
   }
   const later = [...ofTables].map(([table, some]) => madeWhenCalled(table, some))
-  return [...base, 'return (function()', ...atOnce, ...later, body, 'end)()'].join('\n')
+  return [...around, 'return (function()', ...atOnce, ...later, body, 'end)()'].join('\n')
 }
 
-/** The functions of a library that are fields of the table. */
-function functionsOf(table: string, library: string): string[] {
-  const definitions = library.matchAll(new RegExp(`^ *function ${table}\\.(\\w+)\\(`, 'gm'))
-  return [...definitions].map(([, name]) => name!)
+/** What the script calls of its base, and of its libraries, without those of which that is nothing. */
+function calledOf(base: readonly string[], libraries: readonly string[], body: string): [string[], string[]] {
+  const called = calledFunctions([...base, ...libraries], body)
+  return [called.slice(0, base.length), called.slice(base.length).filter((library) => library !== '')]
 }
 
 function madeWhenCalled(table: string, libraries: readonly string[]): string {

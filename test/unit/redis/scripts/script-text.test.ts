@@ -38,7 +38,7 @@ test('the functions of a table are made by the first call of one of them, in the
       '-- of: usage\nfunction usage.a() end\nfunction usage.b(x) end',
       '-- of: usage\ndo\n  function usage.c() end\nend',
     ],
-    'return plain()',
+    'return plain(usage.a(), usage.c())',
   )
   expect(text.split('\n')).toEqual([
     '#!lua',
@@ -58,7 +58,7 @@ test('the functions of a table are made by the first call of one of them, in the
     'end',
     'return rawget(usage, name)',
     'end })',
-    'return plain()',
+    'return plain(usage.a(), usage.c())',
     'end)()',
   ])
 })
