@@ -1,5 +1,23 @@
 import { type Due, DueHeap } from './due-heap.ts'
 
+/** One of those who share a limit. */
+export interface FairChild extends Due {
+  /** Its share, in proportion to those of others; above 0. */
+  weight: number
+  /** When its next departure begins, in virtual time. */
+  tag: number
+  standing: Standing
+}
+
+/**
+ * `ready`: it has work, and its own limits let it go. `held`: they do not. `frozen`: it has work, and takes no part until a time.
+ * `away`: it has no work, and its tag is kept. `gone`: it has no work, and virtual time has passed its tag.
+ */
+type Standing = 'ready' | 'held' | 'frozen' | 'away' | 'gone'
+
+/** Tags that are forgotten at once: as many go in the long run as come. */
+const MOST_FORGOTTEN = 4
+
 /**
  * Shares one limit fairly among children: start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996). Each child has a tag, the
  * virtual time at which its next departure begins; the child with the lowest tag goes next, its tag moves on by what it used in
@@ -25,12 +43,13 @@ export class FairQueue<Child extends FairChild> {
   #largest = 0
   /** The highest tag of all. */
   #highest = 0
-  /** Of all children with work. */
+  /** Of all children that take part. */
   #weights = 0
   /** By tag, and of equal tags by how long they have been here. */
   readonly #ready = new DueHeap<Child>()
-  /** Those with work whose own limits hold them back, by time. */
-  readonly #held = new DueHeap<Child>()
+  /** Those that are held or frozen, by the time until then. */
+  readonly #later = new DueHeap<Child>()
+  #frozen = 0
   /** Those without work whose tags virtual time has not passed. */
   readonly #away = new DueHeap<Child>()
 
@@ -39,17 +58,21 @@ export class FairQueue<Child extends FairChild> {
     return this.#ready.peek()
   }
 
-  /** When a child that its own limits hold back can go, the first of them; Infinity: there is none. */
-  get wakesAt(): number {
-    return this.#held.earliest
+  /** Of those that are held or frozen, the one that can go first, and when; Infinity: there is none, or none will by itself. */
+  get nextLater(): Child | undefined {
+    return this.#later.peek()
   }
 
-  /** How many children have work. */
+  get laterAt(): number {
+    return this.#later.earliest
+  }
+
+  /** How many children take part: those with work that are not frozen. */
   get size(): number {
-    return this.#ready.size + this.#held.size
+    return this.#ready.size + this.#later.size - this.#frozen
   }
 
-  /** What the weights of all children with work amount to. */
+  /** What the weights of those amount to. */
   get weights(): number {
     return this.#weights
   }
@@ -60,12 +83,12 @@ export class FairQueue<Child extends FairChild> {
   }
 
   /**
-   * A child has work that had none, or comes back from a freeze or a pause.
+   * A child has work that had none, or is frozen or paused no more.
    *
    * @param use of its first departure
    */
   join(child: Child, use: number): void {
-    this.#away.remove(child)
+    this.#part(child)
     this.#note(use / child.weight)
     this.#weights += child.weight
     this.#joining = Math.min(
@@ -75,29 +98,28 @@ export class FairQueue<Child extends FairChild> {
     this.#admit(child, Math.max(child.tag, this.#joining))
   }
 
-  /** A child with work is held back by its own limits until then; Infinity: until it is released. */
+  /** Its own limits hold a child back that takes part, until then; Infinity: until it is released. */
   hold(child: Child, until: number): void {
-    this.#ready.remove(child)
+    if (child.standing === 'ready') this.#ready.remove(child)
     child.standing = 'held'
-    this.#held.set(child, until)
+    this.#later.set(child, until)
   }
 
   /** A child that was held may go. */
   release(child: Child): void {
-    this.#held.remove(child)
+    this.#later.remove(child)
     this.#admit(child, Math.max(child.tag, this.#virtual - this.#largest))
   }
 
-  /** Releases those who may go by now, at most so many. Returns whether that were all. */
-  wake(now: number, most: number): boolean {
-    for (let count = 0; this.#held.earliest <= now; count++) {
-      if (count === most) return false
-      this.release(this.#held.peek()!)
-    }
-    return true
+  /** A child with work is frozen until then, and joins again when that is over. */
+  freeze(child: Child, until: number): void {
+    this.#part(child)
+    this.#frozen += 1
+    child.standing = 'frozen'
+    this.#later.set(child, until)
   }
 
-  /** The child departs, and used so much. It stays, ready for its next departure; `hold` or `leave` say otherwise. */
+  /** The child departs, and used so much. It stays, ready for its next departure; `hold`, `freeze` or `leave` say otherwise. */
   serve(child: Child, use: number): void {
     this.#note(use / child.weight)
     this.#virtual = Math.max(this.#virtual, child.tag)
@@ -111,18 +133,15 @@ export class FairQueue<Child extends FairChild> {
     this.#move(child, more / child.weight)
   }
 
-  /** The child has no more work, or is frozen or paused. */
+  /** The child has no more work, or is paused. */
   leave(child: Child): void {
-    this.#ready.remove(child)
-    this.#held.remove(child)
-    this.#weights -= child.weight
-    if (this.size === 0) this.#weights = 0
+    this.#part(child)
     this.#keep(child)
   }
 
   /** Another weight, which counts from the next departure on. */
   reweigh(child: Child, weight: number): void {
-    if (child.standing === 'ready' || child.standing === 'held') this.#weights += weight - child.weight
+    if (takesPart(child)) this.#weights += weight - child.weight
     child.weight = weight
   }
 
@@ -148,40 +167,31 @@ export class FairQueue<Child extends FairChild> {
     child.tag += by
     this.#highest = Math.max(this.#highest, child.tag)
     if (child.standing === 'ready') this.#ready.set(child, child.tag)
-    else if (child.standing !== 'held') this.#keep(child)
+    else if (child.standing === 'away' || child.standing === 'gone') this.leave(child)
   }
 
-  #keep(child: Child): void {
-    if (child.tag > this.#virtual) {
-      child.standing = 'away'
-      this.#away.set(child, child.tag)
-      return
-    }
-    this.#away.remove(child)
+  #part(child: Child): void {
+    if (child.standing === 'ready') this.#ready.remove(child)
+    else if (child.standing === 'away') this.#away.remove(child)
+    else if (child.standing !== 'gone') this.#later.remove(child)
+    if (child.standing === 'frozen') this.#frozen -= 1
+    if (takesPart(child)) this.#weights = this.size === 0 ? 0 : this.#weights - child.weight
     child.standing = 'gone'
   }
 
-  /** A few at a time: as many leave in the long run as come. */
+  #keep(child: Child): void {
+    if (child.tag <= this.#virtual) return
+    child.standing = 'away'
+    this.#away.set(child, child.tag)
+  }
+
   #forget(): void {
-    for (let count = 0; count < FORGOTTEN_AT_ONCE && this.#away.earliest <= this.#virtual; count++) {
-      const child = this.#away.peek()!
-      this.#away.remove(child)
-      child.standing = 'gone'
+    for (let count = 0; count < MOST_FORGOTTEN && this.#away.earliest <= this.#virtual; count++) {
+      this.#part(this.#away.peek()!)
     }
   }
 }
 
-const FORGOTTEN_AT_ONCE = 4
-
-/** One of those who share a limit. */
-export interface FairChild extends Due {
-  /** Its share, in proportion to those of others; above 0. */
-  weight: number
-  /** When its next departure begins, in virtual time. */
-  tag: number
-  /**
-   * `ready`: it has work, and its own limits let it go. `held`: they do not. `away`: it has no work, and its tag is kept. `gone`: it has
-   * no work, and virtual time has passed its tag.
-   */
-  standing: 'ready' | 'held' | 'away' | 'gone'
+function takesPart({ standing }: FairChild): boolean {
+  return standing === 'ready' || standing === 'held'
 }

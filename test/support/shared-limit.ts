@@ -38,9 +38,14 @@ export class SharedLimit {
     if (child.next > this.now) this.queue.hold(child, child.next)
   }
 
+  /** Lets those go on whose own limits allow it by now. */
+  wake(): void {
+    while (this.queue.laterAt <= this.now) this.queue.release(this.queue.nextLater!)
+  }
+
   /** Lets the child whose turn it is depart, if there is one and the limit has room; returns it. */
   departOne(): LineOfChild | undefined {
-    this.queue.wake(this.now, Number.POSITIVE_INFINITY)
+    this.wake()
     const child = this.#next <= this.now ? this.queue.next : undefined
     if (child === undefined) return undefined
     const cost = child.jobs.shift()!

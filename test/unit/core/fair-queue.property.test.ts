@@ -54,7 +54,7 @@ test('while two children can go, neither gets ahead of the other', () => {
       play(lines, children, arrivals, {
         came: () => {},
         atEach(limit) {
-          limit.queue.wake(limit.now, Number.POSITIVE_INFINITY)
+          limit.wake()
           const could = lines.map(({ standing }) => standing === 'ready')
           const departed = limit.departOne()
           if (departed === undefined) return

@@ -154,20 +154,3 @@ test('tags that virtual time has passed are forgotten, a few at a time', () => {
   expect(brief.map(({ standing }) => standing)).toEqual(brief.map(() => 'gone'))
   expect(limit.queue.size).toBe(1)
 })
-
-test('at most so many wake at a time', () => {
-  const limit = new SharedLimit()
-  const children = Array.from({ length: 5 }, () => new LineOfChild({ interval: 10 }))
-  for (const child of children) {
-    limit.enqueue(child, 1, 1)
-    limit.queue.hold(child, 3)
-  }
-  expect(limit.queue.next).toBeUndefined()
-  expect(limit.queue.wakesAt).toBe(3)
-  expect(limit.queue.wake(2, 2)).toBe(true)
-  expect(limit.queue.next).toBeUndefined()
-  expect(limit.queue.wake(3, 2)).toBe(false)
-  expect(children.filter(({ standing }) => standing === 'ready')).toHaveLength(2)
-  expect(limit.queue.wake(3, 9)).toBe(true)
-  expect(limit.queue.wakesAt).toBe(Number.POSITIVE_INFINITY)
-})

@@ -1,0 +1,181 @@
+import * as buckets from './bucket.ts'
+import { type FairChild, FairQueue } from './fair-queue.ts'
+import type { Limit } from './limit.ts'
+import { lengthOf } from './quota.ts'
+import * as usages from './usage.ts'
+
+/** A bucket, as the totals above it see it. */
+export interface TotalledBucket extends FairChild {
+  /** The innermost total above it. */
+  readonly total: Total
+  /**
+   * When its own limits let its next departure go, also if that has passed; Infinity: not before something changes; undefined: nothing
+   * waits, or it is paused.
+   */
+  readonly due: number | undefined
+  readonly frozenUntil: number
+  /** What the departure at `at` counts. */
+  headAt(at: number): usages.Counted
+}
+
+export type Child = Total | TotalledBucket
+
+export interface TotalOptions {
+  readonly pattern: string
+  readonly path: string
+  readonly limit: Limit
+  readonly weight?: number
+  readonly parent?: Total | undefined
+}
+
+/** Children that become due together join in slices of so many. */
+const MOST_WOKEN = 200
+
+/**
+ * A total: one limit for the sum of a family, which its children share fairly. A child is a bucket, or a total below it with a family
+ * of its own. Totals nest: a bucket departs at the latest of the times that its own limit and all totals above it allow, and the
+ * departure counts in all of them.
+ *
+ * Who departs is chosen from the outermost total down, by tag. Whom its own limit holds back is passed over; whom only the total holds
+ * back is waited for, so that a large job is not kept waiting by small ones for ever.
+ */
+export class Total implements FairChild {
+  handle = -1
+  tag = 0
+  standing: FairChild['standing'] = 'gone'
+  weight: number
+  readonly pattern: string
+  /** How the keys of this family begin, such as `stripe/eu/`; the key without the slash belongs to it, too. */
+  readonly path: string
+  /** The total of which this one is a child. */
+  readonly parent: Total | undefined
+  readonly queue = new FairQueue<Child>()
+  /** Its pace and quotas, what waits below it, its freeze and pause. */
+  readonly bucket: buckets.Bucket
+  /** Attempts that run below it, and turns that hold a place. */
+  running = 0
+
+  constructor({ pattern, path, limit, weight = 1, parent }: TotalOptions) {
+    this.pattern = pattern
+    this.path = path
+    this.weight = weight
+    this.parent = parent
+    this.bucket = buckets.createBucket(limit)
+  }
+
+  get frozenUntil(): number {
+    return this.bucket.frozenUntil
+  }
+
+  /** When it lets the child go whose turn it is, as for a bucket. */
+  get due(): number | undefined {
+    const { queue, bucket, running } = this
+    const head = this.head
+    const later = queue.laterAt
+    if (bucket.paused || (head === undefined && queue.nextLater === undefined)) return undefined
+    if (running >= bucket.limit.concurrency) return Number.POSITIVE_INFINITY
+    const from = buckets.nextSlot(bucket, queue.next?.due ?? later)
+    if (head === undefined || bucket.usage === undefined) return from
+    const charges = usages.chargesOf(bucket.limit, head.headAt(from))
+    const at = usages.roomAt(bucket.limit, bucket.usage, charges, from)
+    // Meanwhile another may come whose turn is first, and which may need less.
+    return at === from ? at : Math.max(from, Math.min(at, later))
+  }
+
+  /** The bucket below it whose turn it is; undefined: none can go before a time. */
+  get head(): TotalledBucket | undefined {
+    const { next } = this.queue
+    return next instanceof Total ? next.head : next
+  }
+
+  headAt(at: number): usages.Counted | undefined {
+    return (this.head ?? this.queue.nextLater)?.headAt(at)
+  }
+}
+
+/** Yields the totals above a bucket or a total, from the inside out. */
+export function* totalsAbove(child: Child): Generator<Total> {
+  for (let total = parentOf(child); total !== undefined; total = total.parent) yield total
+}
+
+/** Tells the totals above a child that it stands elsewhere: something came, went, froze, or its own limits changed. */
+export function stand(child: Child, now: number): void {
+  const total = parentOf(child)
+  if (total === undefined) return
+  place(child, total, now)
+  stand(total, now)
+}
+
+/**
+ * The bucket that departs next, if one is due by `now` under the outermost total, and since when; or when to ask again, Infinity: when
+ * something changes.
+ */
+export function nextUnder(
+  outermost: Total,
+  now: number,
+): { readonly bucket?: TotalledBucket; readonly due: number } {
+  wake(outermost, now)
+  const { due = Number.POSITIVE_INFINITY, head, queue } = outermost
+  return due <= now && head !== undefined ? { bucket: head, due } : { due: due <= now ? queue.laterAt : due }
+}
+
+/** All totals above the bucket count that a job of it departs at `now`, which was due since `due`. Then the bucket must `stand` anew. */
+export function departUnder(bucket: TotalledBucket, job: usages.Counted, due: number, now: number): void {
+  let child: Child = bucket
+  for (const total of totalsAbove(bucket)) {
+    const { limit, usage } = total.bucket
+    buckets.reserveDue(total.bucket, job.cost, due, now)
+    buckets.depart(total.bucket, job.cost, now)
+    if (usage !== undefined) {
+      usages.tidy(limit, usage, now)
+      usages.charge(limit, usage, usages.chargesOf(limit, job), now)
+    }
+    total.running += 1
+    total.queue.serve(child, useOf(limit, job))
+    child = total
+  }
+}
+
+/**
+ * What a departure uses of a limit, in microseconds: by the part of which it takes most, so that few calls with many tokens use as much
+ * as many with few.
+ */
+export function useOf(limit: Limit, job: usages.Counted): number {
+  let use = limit.interval * job.cost
+  for (const [index, units] of usages.chargesOf(limit, job).entries()) {
+    const { amount, window } = limit.quotas[index]!
+    use = Math.max(use, (units * lengthOf(window)) / amount)
+  }
+  return use
+}
+
+function parentOf(child: Child): Total | undefined {
+  return child instanceof Total ? child.parent : child.total
+}
+
+function place(child: Child, total: Total, now: number): void {
+  const { queue } = total
+  const { due, standing, frozenUntil } = child
+  const takesPart = standing === 'ready' || standing === 'held'
+  if (due === undefined) {
+    if (takesPart || standing === 'frozen') queue.leave(child)
+  } else if (frozenUntil > now) queue.freeze(child, frozenUntil)
+  else {
+    if (!takesPart) {
+      if (total.bucket.next <= now) queue.rest()
+      queue.join(child, useOf(total.bucket.limit, child.headAt(now)!))
+    }
+    if (due > now) queue.hold(child, due)
+    else if (child.standing === 'held') queue.release(child)
+  }
+}
+
+/** Lets those take their places whose time has come, a bounded number at a time. */
+function wake(total: Total, now: number): void {
+  const { queue } = total
+  for (let count = 0; queue.laterAt <= now && count < MOST_WOKEN; count++) {
+    const child = queue.nextLater!
+    if (child instanceof Total) wake(child, now)
+    place(child, total, now)
+  }
+}
