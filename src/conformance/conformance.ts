@@ -1,15 +1,18 @@
 /**
  * Checks a recorded history against the laws: L1 (bound), L2 (spacing), L3 (rate), L4 (order), L5 (nothing lost,
- * nothing twice), L9 (conservation), L10 (quotas) and L11 (attempts at once), and reports every breach with its numbers. It knows nothing of the algorithm
- * that it checks: it shares the terms of the limit with it, but no code that computes.
+ * nothing twice), L9 (conservation), L10 (quotas), L11 (attempts at once) and L12 (fair shares of a total), and reports every breach
+ * with its numbers. It knows nothing of the algorithm that it checks: it shares the terms of the limit with it, but no code that
+ * computes.
  *
- * One pass: a ledger follows the events, and each law sees every event first. The history must be in chronological
- * order. Time and memory grow linearly with its length, apart from sorting.
+ * One pass for the keys, and one for each total: a ledger follows the events, and each law sees every event first. The history must be
+ * in chronological order. Time and memory grow linearly with its length, apart from sorting; for a total, with the number of its
+ * children at each start.
  */
 
 import { bound } from './bound.ts'
 import { concurrency } from './concurrency.ts'
 import { conservation } from './conservation.ts'
+import { Fairness } from './fairness.ts'
 import type { Breach, CheckOptions, HistoryEvent } from './history.ts'
 import type { OpenCheck } from './law.ts'
 import { Ledger } from './ledger.ts'
@@ -19,6 +22,7 @@ import { promise } from './promise.ts'
 import { quota } from './quota.ts'
 import { rate } from './rate.ts'
 import { spacing } from './spacing.ts'
+import { asOneKey, totalsIn } from './totals.ts'
 
 const LAWS: readonly OpenCheck[] = [
   bound,
@@ -32,15 +36,29 @@ const LAWS: readonly OpenCheck[] = [
   concurrency,
 ]
 
+/** What holds for the sum of a family as it does for a key. */
+const LAWS_OF_TOTALS: readonly OpenCheck[] = [bound, spacing, quota, concurrency]
+
 /** Returns every breach of a law in `history`, by time; an empty list if it conforms. */
 export function checkHistory(history: readonly HistoryEvent[], options: CheckOptions = {}): Breach[] {
+  const breaches = judge(history, LAWS, options)
+  for (const total of totalsIn(history)) {
+    breaches.push(...judge(asOneKey(history, total), LAWS_OF_TOTALS, options))
+    const fairness = new Fairness(total)
+    for (const event of history) fairness.see(event)
+    breaches.push(...fairness.breaches)
+  }
+  return breaches.sort((a, b) => a.at - b.at)
+}
+
+function judge(history: Iterable<HistoryEvent>, laws: readonly OpenCheck[], options: CheckOptions): Breach[] {
   const breaches: Breach[] = []
   const ledger = new Ledger(options.settle ?? 0, options.lag ?? 0, options.midway ?? false)
-  const checks = LAWS.map((law) => law(ledger, options, (breach) => void breaches.push(breach)))
+  const checks = laws.map((law) => law(ledger, options, (breach) => void breaches.push(breach)))
   for (const event of history) {
     for (const check of checks) check.see(event)
     ledger.apply(event)
   }
   for (const check of checks) check.finish?.()
-  return breaches.sort((a, b) => a.at - b.at)
+  return breaches
 }

@@ -22,12 +22,17 @@ export type HistoryEvent =
   | CrashEvent
   | AuditEvent
 
-/** `limit` applies to the key from here on. The first event of a key must be one of these. */
+/**
+ * `limit` applies to the key from here on. The first event of a key must be one of these. A key that ends in `/` names a total: the
+ * limit of the sum of the key before the slash and of all below it. Freezes and pauses of such a key are those of its family.
+ */
 export interface LimitEvent {
   readonly type: 'limit'
   readonly at: number
   readonly key: string
   readonly limit: Limit
+  /** The share of a total that the key, or the family, has beside others. Default: 1. */
+  readonly weight?: number
 }
 
 /**
@@ -168,7 +173,7 @@ export interface Audit {
   readonly ended: number
 }
 
-export type Law = 'L1' | 'L2' | 'L3' | 'L4' | 'L5' | 'L9' | 'L10' | 'L11'
+export type Law = 'L1' | 'L2' | 'L3' | 'L4' | 'L5' | 'L9' | 'L10' | 'L11' | 'L12'
 
 /** One breach of one law, with the numbers that show it. */
 export interface Breach {

@@ -70,11 +70,11 @@ export class Total implements FairChild {
   /** When it lets the child go whose turn it is, as for a bucket. */
   get due(): number | undefined {
     const { queue, bucket, running } = this
-    const head = this.head
-    const later = queue.laterAt
-    if (bucket.paused || (head === undefined && queue.nextLater === undefined)) return undefined
+    const { next, laterAt: later } = queue
+    if (bucket.paused || (next === undefined && queue.nextLater === undefined)) return undefined
     if (running >= bucket.limit.concurrency) return Number.POSITIVE_INFINITY
-    const from = buckets.nextSlot(bucket, queue.next?.due ?? later)
+    const from = buckets.nextSlot(bucket, next?.due ?? later)
+    const { head } = this
     if (head === undefined || bucket.usage === undefined) return from
     const charges = usages.chargesOf(bucket.limit, head.headAt(from))
     const at = usages.roomAt(bucket.limit, bucket.usage, charges, from)
@@ -82,14 +82,14 @@ export class Total implements FairChild {
     return at === from ? at : Math.max(from, Math.min(at, later))
   }
 
-  /** The bucket below it whose turn it is; undefined: none can go before a time. */
+  /** The bucket below it whose turn it is; undefined: none can go before a time, or it is to be seen which. */
   get head(): TotalledBucket | undefined {
     const { next } = this.queue
     return next instanceof Total ? next.head : next
   }
 
   headAt(at: number): usages.Counted | undefined {
-    return (this.head ?? this.queue.nextLater)?.headAt(at)
+    return (this.queue.next ?? this.queue.nextLater)?.headAt(at)
   }
 }
 
@@ -114,7 +114,7 @@ export function nextUnder(
   outermost: Total,
   now: number,
 ): { readonly bucket?: TotalledBucket; readonly due: number } {
-  wake(outermost, now)
+  bringUp(outermost, now)
   const { due = Number.POSITIVE_INFINITY, head, queue } = outermost
   return due <= now && head !== undefined ? { bucket: head, due } : { due: due <= now ? queue.laterAt : due }
 }
@@ -170,12 +170,16 @@ function place(child: Child, total: Total, now: number): void {
   }
 }
 
-/** Lets those take their places whose time has come, a bounded number at a time. */
-function wake(total: Total, now: number): void {
+/** Lets those join below the total, and below the one that is next, whose time has come; a bounded number at a time. */
+function bringUp(total: Total, now: number): void {
   const { queue } = total
-  for (let count = 0; queue.laterAt <= now && count < MOST_WOKEN; count++) {
-    const child = queue.nextLater!
-    if (child instanceof Total) wake(child, now)
-    place(child, total, now)
+  for (let count = 0; count < MOST_WOKEN; count++) {
+    const child = queue.laterAt <= now ? queue.nextLater! : queue.next
+    if (child instanceof Total) bringUp(child, now)
+    else if (child === queue.next) return
+    const { standing } = child!
+    place(child!, total, now)
+    // It is next and stays so.
+    if (standing === 'ready' && child === queue.next && queue.laterAt > now) return
   }
 }

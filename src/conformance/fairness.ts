@@ -1,0 +1,222 @@
+import { quote } from '../core/describe.ts'
+import { hasParts, type Limit } from '../core/limit.ts'
+import { lengthOf } from '../core/quota.ts'
+import type { Costs } from '../core/usage.ts'
+import { Gcra, ROUNDING } from './gcra.ts'
+import type { Breach, HistoryEvent, LimitEvent, StartEvent } from './history.ts'
+import { instant, span } from './law.ts'
+import { unitsIn } from './quota-book.ts'
+import { isTotal, isWithin } from './totals.ts'
+
+/** A key, or a total below the one that is judged. */
+interface Member {
+  readonly name: string
+  limit: Limit | undefined
+  weight: number
+  /** Its starts, and those of its family. */
+  readonly starts: Gcra
+  frozenUntil: number
+  isPaused: boolean
+  /** Its jobs that wait, by id, each with the time since when it could go. */
+  readonly waiting: Map<string, number>
+}
+
+/** One of those who share the total. */
+interface Sharer {
+  readonly member: Member
+  /** The keys, each with all totals between it and the total that is judged. */
+  readonly ways: Map<string, readonly Member[]>
+  /** The largest use of one of its jobs. */
+  largest: number
+  /** How much more it got than another, for its weight, since any moment from which on both could go. */
+  readonly ahead: Map<Sharer, number>
+}
+
+interface Job {
+  readonly key: string
+  readonly cost: number
+  readonly costs?: Costs | undefined
+}
+
+/**
+ * L12: while two children of a total can both go, what each gets, for its weight, differs by no more than the largest job of each, for
+ * its weight, and the largest of the family. What a job uses is its share of the part of the total of which it takes most.
+ *
+ * At each start below the total it is judged who could have gone: a job waited, nothing on its way was frozen or paused, and its own
+ * pace and those of the totals between allowed a start. A child is not judged while its own limit, or one between, has quotas or places:
+ * what these allow depends on more than an observer knows.
+ */
+export class Fairness {
+  readonly breaches: Breach[] = []
+  readonly #total: string
+  readonly #members = new Map<string, Member>()
+  readonly #sharers = new Map<Member, Sharer>()
+  readonly #sharerOf = new Map<string, Sharer>()
+  readonly #jobs = new Map<string, Job>()
+  /** Of the family: the largest use of one job, for the weight of its child. */
+  #largest = 0
+
+  constructor(total: string) {
+    this.#total = total
+  }
+
+  see(event: HistoryEvent): void {
+    switch (event.type) {
+      case 'limit':
+        this.#replaceLimit(event)
+        break
+      case 'answer':
+        if (event.accepted && isWithin(event.key, this.#total)) this.#admit(event.id, event, event.at)
+        break
+      case 'start':
+        if (isWithin(event.key, this.#total)) this.#start(event)
+        break
+      case 'return': {
+        const job = this.#jobs.get(event.id)
+        if (job !== undefined) this.#member(job.key).waiting.set(event.id, Math.max(event.at, event.readyAt))
+        break
+      }
+      case 'end': {
+        const job = this.#jobs.get(event.id)
+        if (job !== undefined) this.#member(job.key).waiting.delete(event.id)
+        this.#jobs.delete(event.id)
+        break
+      }
+      case 'freeze':
+        this.#member(event.key).frozenUntil = Math.max(this.#member(event.key).frozenUntil, event.until)
+        break
+      case 'unfreeze':
+        this.#member(event.key).frozenUntil = Number.NEGATIVE_INFINITY
+        break
+      case 'pause':
+      case 'resume':
+        this.#member(event.key).isPaused = event.type === 'pause'
+        break
+    }
+  }
+
+  #replaceLimit({ key, limit, weight = 1 }: LimitEvent): void {
+    const isNew = !this.#members.has(key)
+    const member = this.#member(key)
+    member.limit = limit
+    member.weight = weight
+    // A total that is new stands between its keys and the one that is judged.
+    if (isNew && isTotal(key)) {
+      this.#sharerOf.clear()
+      this.#sharers.clear()
+    }
+  }
+
+  #admit(id: string, job: Job, at: number): void {
+    this.#jobs.set(id, job)
+    this.#member(job.key).waiting.set(id, at)
+    const sharer = this.#sharer(job.key)
+    const limit = this.#member(this.#total).limit
+    if (limit === undefined) return
+    sharer.largest = Math.max(sharer.largest, useOf(limit, job))
+    this.#largest = Math.max(this.#largest, sharer.largest / sharer.member.weight)
+  }
+
+  #start(start: StartEvent): void {
+    const went = this.#sharer(start.key)
+    const limit = this.#member(this.#total).limit
+    if (limit !== undefined) {
+      const { cost, costs = this.#jobs.get(start.id)?.costs } = start
+      this.#judge(start, went, useOf(limit, { key: start.key, cost, costs }))
+    }
+    this.#member(start.key).waiting.delete(start.id)
+    for (const member of went.ways.get(start.key)!) {
+      if (member.limit !== undefined) member.starts.take(start, [member.limit])
+    }
+  }
+
+  #judge(start: StartEvent, went: Sharer, use: number): void {
+    const share = use / went.member.weight
+    const wentCould = this.#couldGo(went, start.at)
+    if (!wentCould) this.#beginAnew(went)
+    for (const other of this.#sharers.values()) {
+      if (other === went) continue
+      if (!this.#couldGo(other, start.at)) this.#beginAnew(other)
+      else if (wentCould) {
+        const got = Math.max(0, (went.ahead.get(other) ?? 0) + share)
+        went.ahead.set(other, got)
+        other.ahead.set(went, Math.max(0, (other.ahead.get(went) ?? 0) - share))
+        const own = went.largest / went.member.weight + other.largest / other.member.weight
+        if (got > own + this.#largest + ROUNDING) this.#report(start, went, other, got, own + this.#largest)
+      }
+    }
+  }
+
+  #couldGo({ ways }: Sharer, at: number): boolean {
+    for (const [key, way] of ways) {
+      const { waiting } = this.#member(key)
+      if (waiting.size === 0 || !way.every((member) => isOpen(member, at))) continue
+      for (const since of waiting.values()) if (since <= at) return true
+    }
+    return false
+  }
+
+  #beginAnew(sharer: Sharer): void {
+    for (const other of sharer.ahead.keys()) other.ahead.delete(sharer)
+    sharer.ahead.clear()
+  }
+
+  #member(name: string): Member {
+    const known = this.#members.get(name)
+    if (known !== undefined) return known
+    const member: Member = {
+      name,
+      limit: undefined,
+      weight: 1,
+      starts: new Gcra(),
+      frozenUntil: Number.NEGATIVE_INFINITY,
+      isPaused: false,
+      waiting: new Map(),
+    }
+    this.#members.set(name, member)
+    return member
+  }
+
+  /** The child of the total to which the key belongs. */
+  #sharer(key: string): Sharer {
+    const known = this.#sharerOf.get(key)
+    if (known !== undefined) return known
+    const between = [...this.#members.values()]
+      .filter(({ name }) => isTotal(name) && isWithin(name, this.#total) && isWithin(key, name))
+      .toSorted((a, b) => a.name.length - b.name.length)
+    const way = [...between, this.#member(key)]
+    const [member] = way
+    const sharer = this.#sharers.get(member!) ?? {
+      member: member!,
+      ways: new Map(),
+      largest: 0,
+      ahead: new Map(),
+    }
+    sharer.ways.set(key, way)
+    this.#sharers.set(member!, sharer)
+    this.#sharerOf.set(key, sharer)
+    return sharer
+  }
+
+  #report({ at, id, key }: StartEvent, went: Sharer, other: Sharer, got: number, most: number): void {
+    this.breaches.push({
+      law: 'L12',
+      at,
+      key,
+      id,
+      message:
+        `total ${quote(this.#total)}: with the start of job ${quote(id)} at ${instant(at)}, ${quote(went.member.name)} had ` +
+        `${span(got)} of it more, for its weight, than ${quote(other.member.name)} while both could go, expected at most ${span(most)}`,
+    })
+  }
+}
+
+function isOpen({ limit, frozenUntil, isPaused, starts }: Member, at: number): boolean {
+  if (limit === undefined || hasParts(limit) || isPaused || frozenUntil > at) return false
+  return starts.due(limit) <= at
+}
+
+function useOf(limit: Limit, job: Job): number {
+  const uses = limit.quotas.map((quota) => (unitsIn(quota, job) * lengthOf(quota.window)) / quota.amount)
+  return Math.max(limit.interval * job.cost, ...uses)
+}
