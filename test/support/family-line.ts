@@ -79,12 +79,17 @@ export class FamilyLine {
   constructor(
     totals: Readonly<Record<string, Rule>>,
     ruleOf: (key: string) => Rule,
-    { from = 1_800_000_000_000_000, runs = () => 0 }: { readonly from?: number; readonly runs?: () => number } = {},
+    {
+      from = 1_800_000_000_000_000,
+      runs = () => 0,
+    }: { readonly from?: number; readonly runs?: () => number } = {},
   ) {
     this.now = from
     this.#ruleOf = ruleOf
     this.#runs = runs
-    for (const [path, { limit, weight }] of Object.entries(totals).toSorted(([a], [b]) => a.length - b.length)) {
+    for (const [path, { limit, weight }] of Object.entries(totals).toSorted(
+      ([a], [b]) => a.length - b.length,
+    )) {
       const parsed = parseLimit(limit)
       const parent = this.#innermost(path.slice(0, -1), path)
       this.#totals.set(path, new Total({ pattern: path, path, limit: parsed, weight, parent }))
@@ -103,7 +108,16 @@ export class FamilyLine {
       if (bucket.jobs.length === 0) bucket.since = this.now
       bucket.jobs.push({ ...job, id })
       const { cost, costs } = job
-      this.history.push({ type: 'answer', at: this.now, id, key, cost, costs, accepted: true, departsAt: this.now })
+      this.history.push({
+        type: 'answer',
+        at: this.now,
+        id,
+        key,
+        cost,
+        costs,
+        accepted: true,
+        departsAt: this.now,
+      })
     }
     stand(bucket, this.now)
   }

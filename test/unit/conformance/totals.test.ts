@@ -1,0 +1,193 @@
+import { expect, test } from 'vitest'
+import { checkHistory } from '../../../src/conformance/conformance.ts'
+import type { HistoryEvent } from '../../../src/conformance/history.ts'
+import { parseLimit } from '../../../src/core/limit.ts'
+
+const MS = 1_000
+const rule = (key: string, limit: string, weight?: number): HistoryEvent => ({
+  type: 'limit',
+  at: 0,
+  key,
+  limit: parseLimit(limit),
+  weight,
+})
+const admitted = (id: string, key: string, at = 0, cost = 1): HistoryEvent => ({
+  type: 'answer',
+  at,
+  id,
+  key,
+  cost,
+  accepted: true,
+  departsAt: at,
+})
+const start = (id: string, key: string, at: number, cost = 1): HistoryEvent => ({
+  type: 'start',
+  at,
+  id,
+  key,
+  cost,
+  attempt: 1,
+})
+const breachesOf = (...history: HistoryEvent[]) =>
+  checkHistory(
+    history.toSorted((a, b) => a.at - b.at),
+    { unfinished: true },
+  ).map(({ law, message }) => `${law} ${message}`)
+
+/** Jobs of these keys, which all wait from the beginning, and a start every 100 ms. */
+function startsOf(order: readonly string[]): HistoryEvent[] {
+  const jobs = order.map((key, nth) => admitted(`${nth}`, key))
+  return [...jobs, ...order.map((key, nth) => start(`${nth}`, key, nth * 100 * MS))]
+}
+
+const EACH = '1000, 100/s'
+
+test('a total that is exceeded is found, though each key keeps its own limit', () => {
+  const history = [
+    rule('a/', '100, 10/s'),
+    rule('a/1', EACH),
+    rule('a/2', EACH),
+    admitted('x', 'a/1'),
+    admitted('y', 'a/2'),
+    start('x', 'a/1', 0),
+  ]
+  expect(breachesOf(...history, start('y', 'a/2', 95 * MS))).toEqual([])
+  expect(breachesOf(...history, start('y', 'a/2', 94 * MS))).toEqual([
+    'L2 key "a/": the start of job "y" at 0.094000 s came 94.000 ms after that of job "x", expected at least 95.000 ms',
+  ])
+})
+
+test('the key before the slash belongs to the total, and one that only begins alike does not', () => {
+  const history = [rule('a/', '100, 1/s'), rule('a/1', EACH), admitted('x', 'a/1'), start('x', 'a/1', 0)]
+  const beside = (key: string) => [
+    rule('a/1', EACH),
+    rule(key, EACH),
+    admitted('y', key),
+    start('y', key, 100 * MS),
+  ]
+  expect(breachesOf(...history, ...beside('a'))).toHaveLength(1)
+  expect(breachesOf(...history, ...beside('ab'))).toEqual([])
+})
+
+test('a quota, places and the bound of a total are judged over its family', () => {
+  const quota = [
+    rule('a/', '100, 10/s, 1/minute'),
+    rule('a/1', EACH),
+    rule('a/2', EACH),
+    ...startsOf(['a/1', 'a/2']),
+  ]
+  expect(breachesOf(...quota).map((text) => text.slice(0, 4))).toEqual(['L10 '])
+  const places = [rule('a/', '100, 10/s, 1 at once'), rule('a/1', EACH), rule('a/2', EACH)]
+  expect(breachesOf(...places, ...startsOf(['a/1', 'a/2'])).map((text) => text.slice(0, 4))).toEqual(['L11 '])
+  const ended: HistoryEvent = { type: 'end', at: 50 * MS, id: '0', outcome: 'completed' }
+  expect(breachesOf(...places, ...startsOf(['a/1', 'a/2']), ended)).toEqual([])
+  const bound = [rule('a/', '2, 10/s'), rule('a/1', EACH), rule('a/2', EACH)]
+  expect(breachesOf(...bound, admitted('x', 'a/1'), admitted('y', 'a/2'))).toEqual([])
+  expect(breachesOf(...bound, admitted('x', 'a/1'), admitted('y', 'a/2'), admitted('z', 'a/1'))).toEqual([
+    'L1 key "a/": the acceptance of job "z" (cost 1) at 0.000000 s made 3 cost units wait, expected at most 2',
+  ])
+})
+
+test('a start in a freeze or a pause of the family is found', () => {
+  const history = [
+    rule('a/', '100, 10/s'),
+    rule('a/1', EACH),
+    admitted('x', 'a/1'),
+    start('x', 'a/1', 50 * MS),
+  ]
+  const freeze: HistoryEvent = { type: 'freeze', at: 0, key: 'a/', until: 60 * MS }
+  expect(breachesOf(...history, freeze)).toHaveLength(1)
+  expect(breachesOf(...history, { type: 'pause', at: 0, key: 'a/' })).toHaveLength(1)
+})
+
+const SHARED = [rule('a/', '1000, 10/s'), rule('a/1', EACH), rule('a/2', EACH)]
+
+test('a child that gets more than its share while another could go is found', () => {
+  // Two jobs each, and one for the family: three in a row are fair.
+  expect(breachesOf(...SHARED, ...startsOf(['a/1', 'a/1', 'a/1', 'a/2']))).toEqual([])
+  expect(breachesOf(...SHARED, ...startsOf(['a/1', 'a/1', 'a/1', 'a/1', 'a/2']))).toEqual([
+    'L12 total "a/": with the start of job "3" at 0.300000 s, "a/1" had 400.000 ms of it more, for its weight, than "a/2" while both ' +
+      'could go, expected at most 300.000 ms',
+  ])
+})
+
+test('weights count', () => {
+  const heavy = [rule('a/', '1000, 10/s'), rule('a/1', EACH, 4), rule('a/2', EACH)]
+  const four = ['a/1', 'a/1', 'a/1', 'a/1', 'a/2']
+  expect(breachesOf(...heavy, ...startsOf([...four, ...four, ...four]))).toEqual([])
+  const turns = Array.from({ length: 20 }, () => ['a/1', 'a/2']).flat()
+  expect(breachesOf(...heavy, ...startsOf(turns))[0]).toMatch(/^L12 .*"a\/2" had .* than "a\/1"/)
+})
+
+test('who could not go has no claim: no job, a freeze, a pause, its own pace', () => {
+  const flood = Array.from({ length: 12 }, () => 'a/1')
+  expect(breachesOf(...SHARED, ...startsOf(flood))).toEqual([])
+  const waits = admitted('w', 'a/2')
+  expect(breachesOf(...SHARED, ...startsOf(flood), waits).length).toBeGreaterThan(0)
+  const frozen: HistoryEvent = { type: 'freeze', at: 0, key: 'a/2', until: 10_000 * MS }
+  expect(breachesOf(...SHARED, ...startsOf(flood), waits, frozen)).toEqual([])
+  expect(breachesOf(...SHARED, ...startsOf(flood), waits, { type: 'pause', at: 0, key: 'a/2' })).toEqual([])
+  const slow = [rule('a/', '1000, 10/s'), rule('a/1', EACH), rule('a/2', '1000, 1 per 10 s')]
+  const late = startsOf(['a/2', ...flood])
+  expect(breachesOf(...slow, ...late, waits)).toEqual([])
+})
+
+test('children of a total below are one child, and share among each other', () => {
+  const nested = [
+    rule('a/', '1000, 10/s'),
+    rule('a/x/', '1000, 100/s'),
+    ...['a/x/1', 'a/x/2', 'a/3'].map((key) => rule(key, EACH)),
+  ]
+  const fair = Array.from({ length: 10 }, () => ['a/x/1', 'a/3', 'a/x/2', 'a/3']).flat()
+  expect(breachesOf(...nested, ...startsOf(fair))).toEqual([])
+  // Each key alike is twice as much for the family as for the one beside it.
+  const alike = Array.from({ length: 10 }, () => ['a/x/1', 'a/3', 'a/x/2']).flat()
+  expect(breachesOf(...nested, ...startsOf(alike))[0]).toMatch(/^L12 total "a\/": .*"a\/x\/" had/)
+  const within = Array.from({ length: 10 }, () => [
+    'a/x/1',
+    'a/3',
+    'a/x/1',
+    'a/3',
+    'a/x/1',
+    'a/3',
+    'a/x/2',
+    'a/3',
+  ]).flat()
+  expect(breachesOf(...nested, ...startsOf(within))[0]).toMatch(/^L12 total "a\/x\/": .*"a\/x\/1" had/)
+})
+
+test('what a job uses is its share of the part of which it takes most', () => {
+  const tokens = [rule('a/', '1000, 10/s, 1000 tokens/second 10 each'), rule('a/1', EACH), rule('a/2', EACH)]
+  // Each takes half a second of tokens, five times as much as its call.
+  const large = (id: string, key: string): HistoryEvent =>
+    ({ ...admitted(id, key), costs: { tokens: 500 } }) as HistoryEvent
+  const history = [
+    large('0', 'a/1'),
+    large('1', 'a/1'),
+    ...Array.from({ length: 20 }, (_, nth) => admitted(`s${nth}`, 'a/2')),
+  ]
+  const starts = [
+    start('0', 'a/1', 0),
+    ...Array.from({ length: 11 }, (_, nth) => start(`s${nth}`, 'a/2', (nth + 1) * 100 * MS)),
+  ]
+  expect(breachesOf(...tokens, ...history, ...starts)).toEqual([])
+  expect(breachesOf(...tokens, ...history, ...starts, start('s11', 'a/2', 1_200 * MS))[0]).toMatch(/^L12/)
+})
+
+test('a job that returned has a claim from the time on at which it may go', () => {
+  const back: HistoryEvent = { type: 'return', at: 150 * MS, id: 'r', reason: 'retry', readyAt: 1_000 * MS }
+  const history = [admitted('r', 'a/2'), start('r', 'a/2', 0), back]
+  const flood = Array.from({ length: 14 }, (_, nth) => [
+    admitted(`f${nth}`, 'a/1'),
+    start(`f${nth}`, 'a/1', (nth + 1) * 100 * MS),
+  ]).flat()
+  const found = breachesOf(...SHARED, ...history, ...flood)
+  expect(found[0]).toMatch(/^L12 .*at 1\.300000 s/)
+  const unfrozen: HistoryEvent[] = [
+    { type: 'freeze', at: 200 * MS, key: 'a/2', until: 9_000 * MS },
+    { type: 'unfreeze', at: 1_050 * MS, key: 'a/2' },
+  ]
+  expect(breachesOf(...SHARED, ...history, ...flood, ...unfrozen)[0]).toMatch(/^L12 .*at 1\.400000 s/)
+  const ended: HistoryEvent = { type: 'end', at: 300 * MS, id: 'r', outcome: 'cancelled' }
+  expect(breachesOf(...SHARED, ...history, ...flood, ended)).toEqual([])
+})

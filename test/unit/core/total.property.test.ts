@@ -1,0 +1,65 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { checkHistory } from '../../../src/conformance/conformance.ts'
+import { FamilyLine, type Rule } from '../../support/family-line.ts'
+
+const weight = fc.integer({ min: 1, max: 4 })
+const parts = fc.constantFrom('', '', '', ', 20/second', ', 2 at once', ', 30/second, 3 at once')
+const limitOf = (...rates: readonly string[]) =>
+  fc.tuple(fc.constantFrom(...rates), parts).map(([rate, more]) => `100000, ${rate}${more}`)
+const ruleOf = (...rates: readonly string[]) => fc.record({ limit: limitOf(...rates), weight })
+
+/** Totals that nest up to three deep, with keys at each depth; the key before a slash belongs to its total, too. */
+const family = fc.record({
+  outer: ruleOf('10/s', '50/s', '100/s'),
+  inner: fc.dictionary(fc.constantFrom('a/x/', 'a/y/', 'a/x/1/'), ruleOf('5/s', '20/s', '100/s')),
+  keys: fc.dictionary(
+    fc.constantFrom('a', 'a/z', 'a/x', 'a/x/2', 'a/x/1', 'a/x/1/3', 'a/x/1/4', 'a/y/5', 'a/y/6', 'a/y/7'),
+    ruleOf('1/s', '5/s', '20/s', '200/s'),
+    { minKeys: 1 },
+  ),
+})
+const step = fc.record({
+  after: fc.nat(100_000),
+  which: fc.nat(),
+  of: fc.nat(),
+  costs: fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 8 }),
+  forMs: fc.nat(1_000),
+})
+
+const pick = <Item>(items: readonly Item[], which: number): Item => items[which % items.length]!
+
+test('families of any shape keep every law, whatever comes and is frozen or paused', () => {
+  fc.assert(
+    fc.property(
+      family,
+      fc.array(step, { minLength: 1, maxLength: 60 }),
+      fc.constantFrom(0, 200_000),
+      ({ outer, inner, keys }, steps, runs) => {
+        const totals: Record<string, Rule> = { 'a/': outer, ...inner }
+        let taken = 0
+        const line = new FamilyLine(totals, (key) => keys[key]!, {
+          runs: () => (taken++ * 37_000) % (runs + 1),
+        })
+        const names = Object.keys(keys)
+        let enqueued = 0
+        for (const { after, which, of, costs, forMs } of steps) {
+          line.run(line.now + after)
+          const name = which % 3 === 0 ? pick(Object.keys(totals), of) : pick(names, of)
+          if (which % 11 === 0) line.freeze(name, line.now + forMs * 1_000)
+          else if (which % 11 === 1) {
+            line.pause(name, true)
+            line.after(forMs * 1_000, () => line.pause(name, false))
+          } else {
+            line.enqueue(pick(names, of), ...costs.map((cost) => ({ cost })))
+            enqueued += costs.length
+          }
+        }
+        line.run(line.now + 3_600_000_000)
+        expect(line.history.filter(({ type }) => type === 'end')).toHaveLength(enqueued)
+        expect(checkHistory(line.history)).toEqual([])
+      },
+    ),
+    { numRuns: 200 },
+  )
+})

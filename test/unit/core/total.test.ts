@@ -1,0 +1,158 @@
+import { expect, test } from 'vitest'
+import { checkHistory } from '../../../src/conformance/conformance.ts'
+import { parseLimit } from '../../../src/core/limit.ts'
+import { useOf } from '../../../src/core/total.ts'
+import { FamilyLine } from '../../support/family-line.ts'
+
+const SECOND = 1_000_000
+const jobs = (
+  count: number,
+  job: { readonly cost: number; readonly costs?: Record<string, number> } = { cost: 1 },
+) => Array.from({ length: count }, () => job)
+const breaches = (line: FamilyLine) => checkHistory(line.history, { unfinished: true })
+
+test('a flood of one of a thousand children does not make the others wait', () => {
+  const waits = (withFlood: boolean) => {
+    const line = new FamilyLine({ 'a/': { limit: '100000, 100/s' } }, () => ({ limit: '100000, 50/s' }))
+    if (withFlood) line.enqueue('a/flood', ...jobs(10_000))
+    // Each has a job about each twelve seconds: together they need five sixths of the total.
+    for (let nth = 0; nth < 999; nth++) {
+      for (let round = 0; round < 2; round++) {
+        line.after((round * 999 + ((nth * 367) % 999)) * 12_000, () => line.enqueue(`a/${nth}`, { cost: 1 }))
+      }
+    }
+    line.run(line.now + 30 * SECOND)
+    const since = new Map<string, number>()
+    const found: number[] = []
+    for (const event of line.history) {
+      if (event.type === 'answer' && event.key !== 'a/flood') since.set(event.id, event.at)
+      if (event.type === 'start' && event.key !== 'a/flood') found.push(event.at - since.get(event.id)!)
+    }
+    expect(found).toHaveLength(999 * 2)
+    if (withFlood) expect(breaches(line)).toEqual([])
+    return Math.max(...found)
+  }
+  // Within a round of those who have work at a time, and not of all.
+  expect(waits(true) - waits(false)).toBeLessThanOrEqual(10 * 10_000)
+})
+
+test('a total keeps its pace to the microsecond while there is work', () => {
+  const line = new FamilyLine({ 'a/': { limit: '100000, 30/s, tolerance 0' } }, () => ({
+    limit: '1000, 4/s',
+  }))
+  for (let nth = 0; nth < 20; nth++) line.enqueue(`a/${nth}`, ...jobs(30))
+  line.run(line.now + 20 * SECOND - 1)
+  expect(line.startedOf('a/')).toBe(600)
+  expect(breaches(line)).toEqual([])
+})
+
+test('a total whose children may do more together is enforced', () => {
+  const line = new FamilyLine(
+    { 'a/': { limit: '10000, 10/s' }, 'a/x/': { limit: '10000, 100/s' }, 'a/y/': { limit: '10000, 100/s' } },
+    () => ({ limit: '1000, 100/s' }),
+  )
+  for (const key of ['a/x/1', 'a/x/2', 'a/y/1']) line.enqueue(key, ...jobs(200))
+  line.run(line.now + 10 * SECOND - 1)
+  expect(line.startedOf('a/')).toBe(100)
+  // Families share as children do: two keys of one of them have half together.
+  expect(line.startedOf('a/y/')).toBe(50)
+  expect(line.startedOf('a/x/1')).toBe(25)
+  expect(breaches(line)).toEqual([])
+})
+
+test('a large job for which a total has no room is waited for', () => {
+  const line = new FamilyLine({ 'a/': { limit: '10000, 100/s, 20/second' } }, () => ({
+    limit: '1000, 100/s',
+  }))
+  line.enqueue('a/small', ...jobs(500))
+  line.run(line.now + 100_000)
+  line.enqueue('a/large', { cost: 15 })
+  line.run(line.now + 3 * SECOND)
+  expect(line.startedOf('a/large')).toBe(15)
+  expect(breaches(line)).toEqual([])
+})
+
+test('a child at its own limit costs the others nothing', () => {
+  const line = new FamilyLine({ 'a/': { limit: '10000, 10/s' } }, (key) => ({
+    limit: key === 'a/slow' ? '1000, 1 per 10 s' : key === 'a/full' ? '1000, 10/s, 1 at once' : '1000, 10/s',
+  }))
+  line.enqueue('a/slow', ...jobs(50))
+  line.enqueue('a/frozen', ...jobs(50))
+  line.freeze('a/frozen', line.now + 3_600 * SECOND)
+  line.enqueue('a/other', ...jobs(500))
+  line.run(line.now + 20 * SECOND - 1)
+  expect(line.startedOf('a/slow')).toBe(2)
+  expect(line.startedOf('a/other')).toBe(198)
+})
+
+test('a child without a free place is passed over until it has one', () => {
+  const line = new FamilyLine(
+    { 'a/': { limit: '10000, 10/s' } },
+    (key) => ({ limit: key === 'a/full' ? '1000, 10/s, 1 at once' : '1000, 10/s' }),
+    { runs: () => SECOND },
+  )
+  line.enqueue('a/full', ...jobs(50))
+  line.enqueue('a/other', ...jobs(500))
+  line.run(line.now + 10 * SECOND - 1)
+  expect(line.startedOf('a/full')).toBeGreaterThanOrEqual(9)
+  expect(line.startedOf('a/')).toBe(100)
+  expect(breaches(line)).toEqual([])
+})
+
+test('a total without a free place waits for one, with all below it', () => {
+  const line = new FamilyLine(
+    { 'a/': { limit: '10000, 100/s, 3 at once' } },
+    () => ({ limit: '1000, 100/s' }),
+    { runs: () => 100_000 },
+  )
+  for (const key of ['a/1', 'a/2']) line.enqueue(key, ...jobs(500))
+  line.run(line.now + 10 * SECOND - 1)
+  expect(line.startedOf('a/')).toBeGreaterThanOrEqual(290)
+  expect(Math.abs(line.startedOf('a/1') - line.startedOf('a/2'))).toBeLessThanOrEqual(1)
+  expect(breaches(line)).toEqual([])
+})
+
+test('few calls with many tokens use as much as many with few', () => {
+  const line = new FamilyLine({ 'a/': { limit: '10000, 100/s, 100000 tokens/second 1000 each' } }, () => ({
+    limit: '1000, 100/s',
+  }))
+  line.enqueue('a/large', ...jobs(1_000, { cost: 1, costs: { tokens: 10_000 } }))
+  line.enqueue('a/small', ...jobs(1_000, { cost: 1, costs: { tokens: 100 } }))
+  line.run(line.now + 10 * SECOND - 1)
+  const [large, small] = [line.startedOf('a/large'), line.startedOf('a/small')]
+  // A small call uses a hundredth of the calls of a second, and a large one a tenth of its tokens.
+  expect(small / large).toBeGreaterThan(9)
+  expect(small / large).toBeLessThan(11)
+  expect(breaches(line)).toEqual([])
+})
+
+test('a family that is frozen or paused leaves the total to the others, and has its share again afterwards', () => {
+  const line = new FamilyLine({ 'a/': { limit: '10000, 10/s' }, 'a/x/': { limit: '10000, 100/s' } }, () => ({
+    limit: '1000, 100/s',
+  }))
+  line.enqueue('a/x/1', ...jobs(300))
+  line.enqueue('a/2', ...jobs(300))
+  line.freeze('a/x/', line.now + 5 * SECOND)
+  line.run(line.now + 5 * SECOND - 1)
+  expect([line.startedOf('a/x/1'), line.startedOf('a/2')]).toEqual([0, 50])
+  line.run(line.now + 5 * SECOND)
+  expect(Math.abs(line.startedOf('a/x/1') - 25)).toBeLessThanOrEqual(1)
+  line.pause('a/x/', true)
+  line.run(line.now + 5 * SECOND)
+  line.pause('a/x/', false)
+  const before = line.startedOf('a/x/1')
+  line.run(line.now + 5 * SECOND)
+  expect(Math.abs(line.startedOf('a/x/1') - before - 25)).toBeLessThanOrEqual(1)
+  line.pause('a/', true)
+  const all = line.startedOf('a/')
+  line.run(line.now + 5 * SECOND)
+  expect(line.startedOf('a/')).toBe(all)
+  expect(breaches(line)).toEqual([])
+})
+
+test('what a departure uses is by the part of which it takes most', () => {
+  const limit = parseLimit('100, 10/s, 1000 tokens/minute 10 each, 500/hour')
+  expect(useOf(limit, { cost: 1 })).toBe(7_200_000)
+  expect(useOf(limit, { cost: 1, costs: { tokens: 500 } })).toBe(30_000_000)
+  expect(useOf(parseLimit('100, 10/s'), { cost: 3 })).toBe(300_000)
+})
