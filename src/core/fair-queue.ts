@@ -89,13 +89,18 @@ export class FairQueue<Child extends FairChild> {
    */
   join(child: Child, use: number): void {
     this.#part(child)
-    this.#note(use / child.weight)
+    this.note(child, use)
     this.#weights += child.weight
     this.#joining = Math.min(
       Math.max(this.#joining + use / this.#weights, this.#virtual),
       this.#virtual + this.#largest,
     )
     this.#admit(child, Math.max(child.tag, this.#joining))
+  }
+
+  /** A job of the child uses so much. */
+  note({ weight }: Child, use: number): void {
+    this.#largest = Math.max(this.#largest, use / weight)
   }
 
   /** Its own limits hold a child back that takes part, until then; Infinity: until it is released. */
@@ -121,7 +126,7 @@ export class FairQueue<Child extends FairChild> {
 
   /** The child departs, and used so much. It stays, ready for its next departure; `hold`, `freeze` or `leave` say otherwise. */
   serve(child: Child, use: number): void {
-    this.#note(use / child.weight)
+    this.note(child, use)
     this.#virtual = Math.max(this.#virtual, child.tag)
     this.#move(child, use / child.weight)
     this.#forget()
@@ -129,7 +134,7 @@ export class FairQueue<Child extends FairChild> {
 
   /** What the child used was another amount than it had been charged, or nothing, because the departure did not come about. */
   correct(child: Child, more: number): void {
-    if (more > 0) this.#note(more / child.weight)
+    this.note(child, more)
     this.#move(child, more / child.weight)
   }
 
@@ -151,10 +156,6 @@ export class FairQueue<Child extends FairChild> {
     this.#virtual = Math.max(this.#virtual, this.#highest)
     this.#largest = 0
     this.#forget()
-  }
-
-  #note(use: number): void {
-    this.#largest = Math.max(this.#largest, use)
   }
 
   #admit(child: Child, tag: number): void {

@@ -1,6 +1,6 @@
 import * as buckets from './bucket.ts'
 import { type FairChild, FairQueue } from './fair-queue.ts'
-import type { Limit } from './limit.ts'
+import { hasParts, type Limit } from './limit.ts'
 import { lengthOf } from './quota.ts'
 import * as usages from './usage.ts'
 
@@ -14,6 +14,8 @@ export interface TotalledBucket extends FairChild {
    */
   readonly due: number | undefined
   readonly frozenUntil: number
+  /** Cost units that wait. */
+  readonly waiting: number
   /** What the departure at `at` counts. */
   headAt(at: number): usages.Counted
 }
@@ -27,6 +29,12 @@ export interface TotalOptions {
   readonly weight?: number
   readonly parent?: Total | undefined
 }
+
+/**
+ * A child may grow while what waits in it is at most so many times the room that is left (dynamic thresholds; Choudhury and Hahne, 1998):
+ * alone it may have four fifths of the line, and a flood always leaves room for the others.
+ */
+const SHARE_OF_ROOM = 4
 
 /** Children that become due together join in slices of so many. */
 const MOST_WOKEN = 200
@@ -67,6 +75,10 @@ export class Total implements FairChild {
     return this.bucket.frozenUntil
   }
 
+  get waiting(): number {
+    return this.bucket.waiting
+  }
+
   /** When it lets the child go whose turn it is, as for a bucket. */
   get due(): number | undefined {
     const { queue, bucket, running } = this
@@ -96,6 +108,60 @@ export class Total implements FairChild {
 /** Yields the totals above a bucket or a total, from the inside out. */
 export function* totalsAbove(child: Child): Generator<Total> {
   for (let total = parentOf(child); total !== undefined; total = total.parent) yield total
+}
+
+/** The total that has no room for a job of this cost, from the inside out; undefined: all have. */
+export function fullAbove(bucket: TotalledBucket, cost: number): Total | undefined {
+  let child: Child = bucket
+  for (const total of totalsAbove(bucket)) {
+    const room = total.bucket.limit.capacity - total.waiting
+    if (cost > room || child.waiting + cost > SHARE_OF_ROOM * room) return total
+    child = total
+  }
+  return undefined
+}
+
+/** All totals above the bucket count that a job of it waits. It counts until it departs, or is said to leave. */
+export function joinUnder(bucket: TotalledBucket, job: usages.Counted): void {
+  let child: Child = bucket
+  for (const total of totalsAbove(bucket)) {
+    total.bucket.waiting += job.cost
+    total.queue.note(child, useOf(total.bucket.limit, job))
+    child = total
+  }
+}
+
+export function leaveUnder(bucket: TotalledBucket, cost: number): void {
+  for (const total of totalsAbove(bucket)) buckets.leave(total.bucket, cost)
+}
+
+/**
+ * How long the last of so many units that wait in the bucket waits at most, if nobody comes who has no line now, in microseconds;
+ * undefined: a total above it has quotas or places, or is frozen or paused, or the bucket is not among those that share.
+ *
+ * @param own how long it would wait by the limit of its bucket alone
+ */
+export function waitAtMost(
+  bucket: TotalledBucket,
+  units: number,
+  own: number,
+  now: number,
+): number | undefined {
+  let wait = own
+  let child: Child = bucket
+  let needed = units
+  for (const total of totalsAbove(bucket)) {
+    const { queue, bucket: shared } = total
+    const { limit } = shared
+    if (hasParts(limit) || shared.paused || shared.frozenUntil > now) return undefined
+    if (child.standing !== 'ready' && child.standing !== 'held') return undefined
+    // The child is at most that far behind its share, as it joins, as others go, and as it comes back from its own limits.
+    const use = queue.weights * ((needed * limit.interval) / child.weight + 3 * queue.largest)
+    wait += Math.max(0, buckets.nextSlot(shared, now) - now) + use
+    needed = use / limit.interval
+    child = total
+  }
+  return wait
 }
 
 /** Tells the totals above a child that it stands elsewhere: something came, went, froze, or its own limits changed. */

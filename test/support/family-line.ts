@@ -4,11 +4,14 @@ import type { FairChild } from '../../src/core/fair-queue.ts'
 import { type LimitInput, parseLimit } from '../../src/core/limit.ts'
 import {
   departUnder,
+  fullAbove,
+  joinUnder,
   nextUnder,
   stand,
   Total,
   type TotalledBucket,
   totalsAbove,
+  waitAtMost,
 } from '../../src/core/total.ts'
 import * as usages from '../../src/core/usage.ts'
 
@@ -39,6 +42,10 @@ class FamilyBucket implements TotalledBucket {
 
   get frozenUntil(): number {
     return this.bucket.frozenUntil
+  }
+
+  get waiting(): number {
+    return this.bucket.waiting
   }
 
   get due(): number | undefined {
@@ -107,6 +114,8 @@ export class FamilyLine {
       const id = `${this.#ids++}`
       if (bucket.jobs.length === 0) bucket.since = this.now
       bucket.jobs.push({ ...job, id })
+      bucket.bucket.waiting += job.cost
+      joinUnder(bucket, job)
       const { cost, costs } = job
       this.history.push({
         type: 'answer',
@@ -120,6 +129,19 @@ export class FamilyLine {
       })
     }
     stand(bucket, this.now)
+  }
+
+  /** The path of the total that has no room for a job of the key. */
+  fullAt(key: string, cost: number): string | undefined {
+    return fullAbove(this.#bucket(key), cost)?.path
+  }
+
+  /** How long the last job of the key waits at most, if nobody else comes. */
+  waitsAtMost(key: string): number | undefined {
+    const of = this.#bucket(key)
+    const { bucket, waiting } = of
+    const own = Math.max(0, buckets.nextSlot(bucket, this.now) - this.now) + bucket.limit.interval * waiting
+    return waitAtMost(of, waiting, own, this.now)
   }
 
   /** Of a key or of a family. */

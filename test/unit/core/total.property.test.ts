@@ -63,3 +63,39 @@ test('families of any shape keep every law, whatever comes and is frozen or paus
     { numRuns: 200 },
   )
 })
+
+test('who waits starts no later than was said, if nobody new comes', () => {
+  const paces = fc.record({
+    outer: fc.record({ limit: fc.constantFrom('100000, 10/s', '100000, 100/s'), weight }),
+    inner: fc.dictionary(
+      fc.constantFrom('a/x/', 'a/y/', 'a/x/1/'),
+      fc.record({ limit: fc.constantFrom('100000, 5/s', '100000, 20/s', '100000, 100/s'), weight }),
+    ),
+    key: fc.record({ limit: fc.constantFrom('1000, 1/s', '1000, 5/s', '1000, 200/s'), weight }),
+  })
+  const lines = fc.dictionary(
+    fc.constantFrom('a', 'a/z', 'a/x', 'a/x/2', 'a/x/1', 'a/x/1/3', 'a/x/1/4', 'a/y/5', 'a/y/6'),
+    fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 1, maxLength: 12 }),
+    { minKeys: 1 },
+  )
+  let asks = 0
+  fc.assert(
+    fc.property(paces, lines, fc.nat(3_000_000), ({ outer, inner, key }, jobs, asksAfter) => {
+      const line = new FamilyLine({ 'a/': outer, ...inner }, () => key)
+      for (const [name, costs] of Object.entries(jobs)) line.enqueue(name, ...costs.map((cost) => ({ cost })))
+      line.run(line.now + asksAfter)
+      const asked = line.now
+      const said = Object.keys(jobs).map((name) => [name, line.waitsAtMost(name)] as const)
+      line.run(asked + 3_600_000_000)
+      for (const [name, most] of said) {
+        // All of its jobs have started.
+        if (most === undefined) continue
+        asks++
+        const last = line.history.findLast((event) => event.type === 'start' && event.key === name)!
+        expect(last.at - asked).toBeLessThanOrEqual(most)
+      }
+    }),
+    { numRuns: 300 },
+  )
+  expect(asks).toBeGreaterThan(300)
+})

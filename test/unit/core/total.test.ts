@@ -156,3 +156,35 @@ test('what a departure uses is by the part of which it takes most', () => {
   expect(useOf(limit, { cost: 1, costs: { tokens: 500 } })).toBe(30_000_000)
   expect(useOf(parseLimit('100, 10/s'), { cost: 3 })).toBe(300_000)
 })
+
+test('a flood of one child leaves the others room, and a child alone may have four fifths', () => {
+  const line = new FamilyLine({ 'a/': { limit: '100, 10/s' } }, () => ({ limit: '1000, 100/s' }))
+  const fill = (key: string) => {
+    let count = 0
+    while (line.fullAt(key, 1) === undefined) {
+      line.enqueue(key, { cost: 1 })
+      count++
+    }
+    return count
+  }
+  expect(fill('a/1')).toBe(80)
+  expect(line.fullAt('a/1', 1)).toBe('a/')
+  // Of what is left, each further child may have four fifths of the room that is left then.
+  expect(fill('a/2')).toBe(16)
+  expect(line.fullAt('a/3', 4)).toBeUndefined()
+  // There is no room at all for more.
+  expect(line.fullAt('a/3', 5)).toBe('a/')
+})
+
+test('room is asked for at each total', () => {
+  const line = new FamilyLine({ 'a/': { limit: '100, 10/s' }, 'a/x/': { limit: '10, 10/s' } }, () => ({
+    limit: '1000, 100/s',
+  }))
+  line.enqueue('a/x/1', ...jobs(8))
+  expect(line.fullAt('a/x/1', 1)).toBe('a/x/')
+  expect(line.fullAt('a/2', 1)).toBeUndefined()
+  line.enqueue('a/2', ...jobs(73))
+  expect(line.fullAt('a/x/2', 1)).toBeUndefined()
+  line.enqueue('a/3', ...jobs(17))
+  expect(line.fullAt('a/x/2', 1)).toBe('a/')
+})
