@@ -95,11 +95,11 @@ export class Fairness {
     }
   }
 
-  #replaceLimit({ key, limit, weight = 1 }: LimitEvent): void {
+  #replaceLimit({ key, limit }: LimitEvent): void {
     const isNew = !this.#members.has(key)
     const member = this.#member(key)
     member.limit = limit
-    member.weight = weight
+    member.weight = limit.weight
     // A total that is new stands between its keys and the one that is judged.
     if (isNew && isTotal(key)) {
       this.#sharerOf.clear()

@@ -31,8 +31,6 @@ export interface LimitEvent {
   readonly at: number
   readonly key: string
   readonly limit: Limit
-  /** The share of a total that the key, or the family, has beside others. Default: 1. */
-  readonly weight?: number
 }
 
 /**

@@ -24,6 +24,8 @@ const LONGEST_TOLERANCE_BELOW_ONE_MS = 10 * MILLISECOND
 const COLD_FACTOR = 3
 export const MOST_QUOTAS = 8
 export const MOST_AT_ONCE = 1e6
+const LEAST_WEIGHT = 0.001
+const MOST_WEIGHT = 1e6
 const NOTHING = /^0+(?:\.0+)?\s*(?:ms|s)?$/
 
 /** Parses the rate of departures, which counts cost units and nothing else. */
@@ -62,6 +64,15 @@ export function readConcurrency(input: unknown): number {
     return input as number
   throw new InvalidLimitError(
     `expected the number that may run at once to be a whole number from 1 to ${MOST_AT_ONCE}, got: ${describe(input)}`,
+  )
+}
+
+/** Parses the share of a total that each bucket has, or a family, beside others. */
+export function readWeight(input: unknown): number {
+  if (input === undefined) return 1
+  if (typeof input === 'number' && input >= LEAST_WEIGHT && input <= MOST_WEIGHT) return input
+  throw new InvalidLimitError(
+    `expected the weight to be a number from ${LEAST_WEIGHT} to ${MOST_WEIGHT}, such as 3, got: ${describe(input)}`,
   )
 }
 

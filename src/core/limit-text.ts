@@ -9,11 +9,11 @@ type LimitParts = Exclude<LimitInput, string>
 
 /** Room for all parts that a limit may have. */
 const LONGEST_TEXT = 1_000
-const WORDS = ['tolerance', 'warm-up']
+const WORDS = ['tolerance', 'warm-up', 'weight']
 const AT_ONCE = /^(\d[\d_]*)\s+at\s+once$/i
 /** What only a rate, a quota or another further part may be. */
 const NO_CAPACITY = /\/|\bper\b|\bevery\b|\bat\s+once$/i
-const FURTHER = /^(?:tolerance|warm-up)\b|\bat\s+once$/i
+const FURTHER = /^(?:tolerance|warm-up|weight)\b|\bat\s+once$/i
 /** A part that a comma inside a number cut off. */
 const CUT_OFF = /^(?:\d{1,3}|\d{3}\s+each)$/i
 /** A number with something other than a comma between its thousands, or shortened. */
@@ -83,6 +83,7 @@ function parseFurther(parts: readonly string[], text: string): Partial<LimitPart
   }
   const [warmUp, ...from] = given.get('warm-up')?.split(/\s+from\s+/i) ?? []
   const concurrency = given.get('at once')?.replaceAll('_', '')
+  const weight = given.get('weight')
   return {
     tolerance: given.get('tolerance'),
     warmUp,
@@ -90,14 +91,20 @@ function parseFurther(parts: readonly string[], text: string): Partial<LimitPart
     coldRate: from.length === 0 ? undefined : from.join(' from '),
     quotas,
     ...(concurrency !== undefined && { concurrency: Number(concurrency) }),
+    ...(weight !== undefined && { weight: readWeightText(weight) }),
   }
+}
+
+function readWeightText(text: string): number {
+  if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text)
+  throw new InvalidLimitError(`expected the weight to be a number such as 3, got: ${quote(text)}`)
 }
 
 function unknownPart(part: string, word: string, text: string): InvalidLimitError {
   if (CUT_OFF.test(part)) return commaInside(part, text)
   const hint = hintFor(part, word)
   return new InvalidLimitError(
-    "expected 'tolerance <duration>', 'warm-up <duration>', a quota such as '2000/day', or '50 at once' after the rate, " +
+    "expected 'tolerance <duration>', 'warm-up <duration>', a quota such as '2000/day', '50 at once', or 'weight 3' after the rate, " +
       `got: ${quote(part)} in ${quote(text)}${hint}`,
   )
 }

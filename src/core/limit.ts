@@ -8,6 +8,7 @@ import {
   readQuotas,
   readTolerance,
   readWarmUp,
+  readWeight,
 } from './limit-parts.ts'
 import { parseLimitText } from './limit-text.ts'
 import { nearest } from './options.ts'
@@ -39,6 +40,8 @@ export interface Limit {
   readonly quotas: readonly Quota[]
   /** How many attempts may run at once; Infinity: as many as there are handlers. */
   readonly concurrency: number
+  /** The share of a total that each bucket has beside others; of a total, the share of its family. */
+  readonly weight: number
 }
 
 /** Whether the limit has more than a pace: quotas, or a bound on what runs at once. */
@@ -70,11 +73,13 @@ export type LimitInput =
       readonly quotas?: readonly QuotaInput[]
       /** How many attempts may run at once. Default: as many as there are handlers. */
       readonly concurrency?: number
+      /** The share of a total that each bucket has beside others, from 0.001 to 1,000,000; of a total, the share of its family. Default: 1. */
+      readonly weight?: number
     }
 
 export const LARGEST_CAPACITY = 1e9
 const DEFAULT_TOLERANCE = 5 * MILLISECOND
-const FIELDS = ['capacity', 'rate', 'tolerance', 'warmUp', 'coldRate', 'quotas', 'concurrency']
+const FIELDS = ['capacity', 'rate', 'tolerance', 'warmUp', 'coldRate', 'quotas', 'concurrency', 'weight']
 
 /**
  * Parses `'20, 1/s'`, `'500, 5000/s, tolerance 2ms'`, `'100, 10/s, warm-up 30s from 2/s'`, `'100, 3/s, 2000/day, 50 at once'` or
@@ -140,11 +145,11 @@ function readLimit(input: LimitInput, hasTimer: boolean): Limit {
     if (!FIELDS.includes(field)) throw unknownField(field)
   }
   // Each field is read once: a getter may give another value the next time.
-  const { capacity, rate, tolerance, warmUp, coldRate, quotas, concurrency } = input
+  const { capacity, rate, tolerance, warmUp, coldRate, quotas, concurrency, weight } = input
   if (warmUp !== undefined && typeof warmUp !== 'string') {
     throw new InvalidLimitError(`expected warmUp to be a duration such as '30s', got: ${describe(warmUp)}`)
   }
-  return makeLimit({ capacity, rate, tolerance, warmUp, coldRate, quotas, concurrency }, hasTimer)
+  return makeLimit({ capacity, rate, tolerance, warmUp, coldRate, quotas, concurrency, weight }, hasTimer)
 }
 
 /** By limit: a page of buckets and a change of the rule book write the same ones again and again. */
@@ -168,6 +173,7 @@ function textOf({
   coldRate,
   quotas,
   concurrency,
+  weight,
 }: Limit): string {
   const isDefault = interval >= MILLISECOND && tolerance === defaultTolerance(interval)
   const parts = [`${capacity}`, formatRate(rate)]
@@ -178,6 +184,7 @@ function textOf({
   }
   parts.push(...quotas.map(formatQuota))
   if (concurrency < Number.POSITIVE_INFINITY) parts.push(`${concurrency} at once`)
+  if (weight !== 1) parts.push(`weight ${weight}`)
   return parts.join(', ')
 }
 
@@ -205,6 +212,7 @@ function makeLimit(input: Exclude<LimitInput, string>, hasTimer: boolean): Limit
     tolerance: tolerance ?? defaultTolerance(interval),
     quotas: readQuotas(input.quotas),
     concurrency: readConcurrency(input.concurrency),
+    weight: readWeight(input.weight),
   }
   return Object.freeze({ ...even, ...readWarmUp(input, rate) })
 }

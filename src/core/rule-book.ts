@@ -3,10 +3,16 @@ import { InvalidKeyError, InvalidLimitError, NoLimitError } from './errors.ts'
 import { checkKey } from './key.ts'
 import { type Limit, type LimitInput, parseLimit } from './limit.ts'
 
-/** A rule: a pattern and the limit of the keys that it applies to. */
+/** A rule: a pattern and the limit of the keys that it applies to, of each; or of the sum of a family, if the pattern ends in `/`. */
 export interface Rule {
   readonly pattern: string
   readonly limit: Limit
+}
+
+/** The limit of the sum of a family: of the key before the slash and of all below it. */
+export interface TotalRule extends Rule {
+  /** How the keys of the family begin: the pattern, with the segments of a key where it has `*`. */
+  readonly path: string
 }
 
 /** `parseLimit`, or another parser of the same input. */
@@ -16,6 +22,7 @@ interface Node {
   /** Number of segments that lead to it. */
   readonly depth: number
   rule: Rule | undefined
+  total: Rule | undefined
   readonly literals: Map<string, Node>
   wildcard: Node | undefined
 }
@@ -24,13 +31,17 @@ interface Node {
  * Finds the limit that applies to a key. A pattern applies to the key that equals it and to every key below:
  * `foo/bar/baz` looks up `foo/bar/baz`, `foo/bar`, `foo`, then `*`. A `*` segment matches one segment. The longest
  * matching pattern wins; of two equally long ones, the one with a literal where the other has its first `*`.
+ *
+ * A pattern that ends in `/` is the limit of the sum of a family, a total. It says nothing about a key alone. Of the totals that match
+ * a key, one of each length counts, chosen alike.
  */
 export class RuleBook {
   #root: Node = createNode(0)
   #rules = new Map<string, Rule>()
   readonly #read: ReadLimit
-  /** The rule of '*' if it is the only one: it applies to every key, and no look-up is needed. */
+  /** The rule of '*' if it is the only one for keys: it applies to every key, and no look-up is needed. */
   #only: Rule | undefined
+  #totals = 0
 
   /**
    * @throws InvalidLimitError or InvalidKeyError; a book with one bad rule is rejected as a whole
@@ -57,6 +68,14 @@ export class RuleBook {
     return this.#only ?? deepest(this.#root, key, 0)?.rule
   }
 
+  /** The totals to which the key belongs, the outermost first. */
+  totalsOf(key: string): readonly TotalRule[] {
+    if (this.#totals === 0) return NO_TOTALS
+    const found: TotalRule[] = []
+    collectTotals(this.#root, key, 0, found)
+    return found.filter((total) => total !== undefined)
+  }
+
   /** All rules, in the order in which their patterns were first set. */
   list(): Rule[] {
     return [...this.#rules.values()]
@@ -72,10 +91,10 @@ export class RuleBook {
   /** The same with a parsed rule. */
   put(rule: Rule): void {
     let node = this.#root
-    for (const segment of rule.pattern.split('/')) node = descend(node, segment)
-    node.rule = rule
+    for (const segment of wayOf(rule.pattern)) node = descend(node, segment)
+    node[placeOf(rule.pattern)] = rule
     this.#rules.set(rule.pattern, rule)
-    this.#noteOnly()
+    this.#note()
   }
 
   /** A book with this rule as well, or in place of the one with its pattern; it shares all other branches with this one. */
@@ -90,16 +109,18 @@ export class RuleBook {
 
   #changed(pattern: string, rule: Rule | undefined): RuleBook {
     const book = new RuleBook({}, this.#read)
-    book.#root = replanted(this.#root, pattern.split('/'), rule) ?? book.#root
+    book.#root = replanted(this.#root, pattern, rule) ?? book.#root
     book.#rules = new Map(this.#rules)
     if (rule === undefined) book.#rules.delete(pattern)
     else book.#rules.set(pattern, rule)
-    book.#noteOnly()
+    book.#note()
     return book
   }
 
-  #noteOnly(): void {
-    this.#only = this.#rules.size === 1 ? this.#rules.get('*') : undefined
+  #note(): void {
+    this.#totals = 0
+    for (const pattern of this.#rules.keys()) if (isTotal(pattern)) this.#totals += 1
+    this.#only = this.#rules.size === this.#totals + 1 ? this.#rules.get('*') : undefined
   }
 }
 
@@ -109,19 +130,34 @@ export function parseRule(pattern: string, input: LimitInput, read: ReadLimit = 
   return Object.freeze({ pattern, limit: parseLimitOf(pattern, input, read) })
 }
 
-function createNode(depth: number): Node {
-  return { depth, rule: undefined, literals: new Map(), wildcard: undefined }
+/** Whether the pattern, or what stands for a key, names a total. */
+export function isTotal(pattern: string): boolean {
+  return pattern.endsWith('/')
 }
 
-/** A copy of the node with another rule at the end of the way, or without one; undefined for a node that holds nothing then. */
-function replanted(node: Node, way: readonly string[], rule: Rule | undefined): Node | undefined {
+const NO_TOTALS: readonly TotalRule[] = []
+
+function placeOf(pattern: string): 'rule' | 'total' {
+  return isTotal(pattern) ? 'total' : 'rule'
+}
+
+function wayOf(pattern: string): string[] {
+  return (isTotal(pattern) ? pattern.slice(0, -1) : pattern).split('/')
+}
+
+function createNode(depth: number): Node {
+  return { depth, rule: undefined, total: undefined, literals: new Map(), wildcard: undefined }
+}
+
+/** A copy of the node with another rule at the end of the pattern, or without one; undefined for a node that holds nothing then. */
+function replanted(node: Node, pattern: string, rule: Rule | undefined): Node | undefined {
   const copy: Node = { ...node, literals: node.literals }
-  const [segment] = way.slice(node.depth, node.depth + 1)
-  if (segment === undefined) copy.rule = rule
+  const segment = wayOf(pattern)[node.depth]
+  if (segment === undefined) copy[placeOf(pattern)] = rule
   else if (segment === '*') {
-    copy.wildcard = replanted(node.wildcard ?? createNode(node.depth + 1), way, rule)
+    copy.wildcard = replanted(node.wildcard ?? createNode(node.depth + 1), pattern, rule)
   } else {
-    const child = replanted(node.literals.get(segment) ?? createNode(node.depth + 1), way, rule)
+    const child = replanted(node.literals.get(segment) ?? createNode(node.depth + 1), pattern, rule)
     const literals = new Map(node.literals)
     if (child === undefined) literals.delete(segment)
     else literals.set(segment, child)
@@ -130,8 +166,20 @@ function replanted(node: Node, way: readonly string[], rule: Rule | undefined): 
   return isBare(copy) ? undefined : copy
 }
 
-function isBare({ rule, literals, wildcard }: Node): boolean {
-  return rule === undefined && literals.size === 0 && wildcard === undefined
+function isBare({ rule, total, literals, wildcard }: Node): boolean {
+  return rule === undefined && total === undefined && literals.size === 0 && wildcard === undefined
+}
+
+/** Notes the total of each depth that matches the key, the literal one before that of a wildcard. */
+function collectTotals(node: Node, key: string, from: number, found: TotalRule[]): void {
+  const { depth, total, literals, wildcard } = node
+  if (total !== undefined) found[depth] ??= { ...total, path: `${key.slice(0, from - 1)}/` }
+  if (from > key.length || (literals.size === 0 && wildcard === undefined)) return
+  const slash = key.indexOf('/', from)
+  const end = slash === -1 ? key.length : slash
+  for (const child of [literals.get(key.slice(from, end)), wildcard]) {
+    if (child !== undefined) collectTotals(child, key, end + 1, found)
+  }
 }
 
 /**
@@ -165,6 +213,11 @@ function descend(node: Node, segment: string): Node {
 
 function checkPattern(pattern: string): void {
   checkKey(pattern, 'pattern')
+  if (pattern === '/') {
+    throw new InvalidKeyError(
+      `expected the pattern of a total to name a family, such as 'stripe/' for stripe and all below it, got: ${quote(pattern)}`,
+    )
+  }
   const mixed = pattern.split('/').find((segment) => segment !== '*' && segment.includes('*'))
   if (mixed !== undefined) {
     throw new InvalidKeyError(

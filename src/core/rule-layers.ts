@@ -1,5 +1,5 @@
 import { formatLimit, type Limit } from './limit.ts'
-import type { Rule } from './rule-book.ts'
+import { isTotal, type Rule } from './rule-book.ts'
 import { assertFew, assertQuick, type RuleBound } from './rule-bounds.ts'
 import { BASE_ORIGINS, type BaseOrigin, type RuleOrigin } from './rule-view.ts'
 
@@ -166,5 +166,7 @@ export function beginningOf(change: RuleChange): string {
   if (change.kind === 'load') return ''
   const pattern = change.kind === 'set' ? change.rule.pattern : change.pattern
   const star = pattern.indexOf('*')
-  return star === -1 ? pattern : pattern.slice(0, star)
+  if (star !== -1) return pattern.slice(0, star)
+  // A total is about the key without its slash, too.
+  return isTotal(pattern) ? pattern.slice(0, -1) : pattern
 }

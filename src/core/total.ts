@@ -26,7 +26,6 @@ export interface TotalOptions {
   readonly pattern: string
   readonly path: string
   readonly limit: Limit
-  readonly weight?: number
   readonly parent?: Total | undefined
 }
 
@@ -63,10 +62,10 @@ export class Total implements FairChild {
   /** Attempts that run below it, and turns that hold a place. */
   running = 0
 
-  constructor({ pattern, path, limit, weight = 1, parent }: TotalOptions) {
+  constructor({ pattern, path, limit, parent }: TotalOptions) {
     this.pattern = pattern
     this.path = path
-    this.weight = weight
+    this.weight = limit.weight
     this.parent = parent
     this.bucket = buckets.createBucket(limit)
   }

@@ -33,11 +33,11 @@ class FamilyBucket implements TotalledBucket {
   since = 0
   running = 0
 
-  constructor(key: string, total: Total, limit: LimitInput, weight: number) {
+  constructor(key: string, total: Total, limit: LimitInput) {
     this.key = key
     this.total = total
     this.bucket = buckets.createBucket(parseLimit(limit))
-    this.weight = weight
+    this.weight = this.bucket.limit.weight
   }
 
   get frozenUntil(): number {
@@ -62,45 +62,38 @@ class FamilyBucket implements TotalledBucket {
   }
 }
 
-export interface Rule {
-  readonly limit: LimitInput
-  readonly weight?: number
-}
-
 /** Families in virtual time, by the core alone, and a history of what happened. Times are microseconds. */
 export class FamilyLine {
   now: number
   readonly history: HistoryEvent[] = []
   readonly buckets = new Map<string, FamilyBucket>()
   readonly #totals = new Map<string, Total>()
-  readonly #ruleOf: (key: string) => Rule
+  readonly #limitOf: (key: string) => LimitInput
   readonly #runs: () => number
   readonly #later: { readonly at: number; act(): void }[] = []
   #ids = 0
 
   /**
    * @param totals by path, such as `stripe/eu/`
-   * @param ruleOf the rule of a key
+   * @param limitOf the limit of a key
    * @param runs how long the next attempt takes
    */
   constructor(
-    totals: Readonly<Record<string, Rule>>,
-    ruleOf: (key: string) => Rule,
+    totals: Readonly<Record<string, LimitInput>>,
+    limitOf: (key: string) => LimitInput,
     {
       from = 1_800_000_000_000_000,
       runs = () => 0,
     }: { readonly from?: number; readonly runs?: () => number } = {},
   ) {
     this.now = from
-    this.#ruleOf = ruleOf
+    this.#limitOf = limitOf
     this.#runs = runs
-    for (const [path, { limit, weight }] of Object.entries(totals).toSorted(
-      ([a], [b]) => a.length - b.length,
-    )) {
+    for (const [path, limit] of Object.entries(totals).toSorted(([a], [b]) => a.length - b.length)) {
       const parsed = parseLimit(limit)
       const parent = this.#innermost(path.slice(0, -1), path)
-      this.#totals.set(path, new Total({ pattern: path, path, limit: parsed, weight, parent }))
-      this.history.push({ type: 'limit', at: this.now, key: path, limit: parsed, weight })
+      this.#totals.set(path, new Total({ pattern: path, path, limit: parsed, parent }))
+      this.history.push({ type: 'limit', at: this.now, key: path, limit: parsed })
     }
   }
 
@@ -232,10 +225,9 @@ export class FamilyLine {
   #bucket(key: string): FamilyBucket {
     const known = this.buckets.get(key)
     if (known !== undefined) return known
-    const { limit, weight = 1 } = this.#ruleOf(key)
-    const bucket = new FamilyBucket(key, this.#innermost(key)!, limit, weight)
+    const bucket = new FamilyBucket(key, this.#innermost(key)!, this.#limitOf(key))
     this.buckets.set(key, bucket)
-    this.history.push({ type: 'limit', at: this.now, key, limit: bucket.bucket.limit, weight })
+    this.history.push({ type: 'limit', at: this.now, key, limit: bucket.bucket.limit })
     return bucket
   }
 

@@ -4,12 +4,11 @@ import type { HistoryEvent } from '../../../src/conformance/history.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
 
 const MS = 1_000
-const rule = (key: string, limit: string, weight?: number): HistoryEvent => ({
+const rule = (key: string, limit: string): HistoryEvent => ({
   type: 'limit',
   at: 0,
   key,
   limit: parseLimit(limit),
-  weight,
 })
 const admitted = (id: string, key: string, at = 0, cost = 1): HistoryEvent => ({
   type: 'answer',
@@ -112,7 +111,7 @@ test('a child that gets more than its share while another could go is found', ()
 })
 
 test('weights count', () => {
-  const heavy = [rule('a/', '1000, 10/s'), rule('a/1', EACH, 4), rule('a/2', EACH)]
+  const heavy = [rule('a/', '1000, 10/s'), rule('a/1', `${EACH}, weight 4`), rule('a/2', EACH)]
   const four = ['a/1', 'a/1', 'a/1', 'a/1', 'a/2']
   expect(breachesOf(...heavy, ...startsOf([...four, ...four, ...four]))).toEqual([])
   const turns = Array.from({ length: 20 }, () => ['a/1', 'a/2']).flat()

@@ -219,3 +219,28 @@ test('a field whose getter gives another value the next time counts as it was ch
     expect(parseLimit({ capacity: 9, rate }), field).toEqual(parseLimit('9, 10/s'))
   }
 })
+
+test.each<[LimitInput, number]>([
+  ['9, 1/s', 1],
+  ['9, 1/s, weight 3', 3],
+  ['9, 1/s, 5/hour, Weight 0.5, 2 at once', 0.5],
+  [{ capacity: 9, rate: '1/s', weight: 2.5 }, 2.5],
+])('reads the weight of %j', (input, weight) => {
+  const limit = parseLimit(input)
+  expect(limit.weight).toBe(weight)
+  expect(parseLimit(formatLimit(limit))).toEqual(limit)
+  expect(formatLimit(limit).includes('weight')).toBe(weight !== 1)
+})
+
+test.each<[unknown, string]>([
+  ['9, 1/s, weight', "expected 'tolerance <duration>'"],
+  ['9, 1/s, weight x', 'expected the weight to be a number such as 3, got: "x"'],
+  ['9, 1/s, weight 0', 'expected the weight to be a number from 0.001 to 1000000, such as 3, got: 0'],
+  ['9, 1/s, weight 3, weight 4', 'expected one weight, got: two in'],
+  ['9, weight 3', 'expected a rate such as'],
+  [{ capacity: 9, rate: '1/s', weight: '3' }, 'got: "3" (string)'],
+  [{ capacity: 9, rate: '1/s', weight: Number.NaN }, 'got: NaN'],
+  [{ capacity: 9, rate: '1/s', weight: 2e6 }, 'got: 2000000'],
+])('refuses %j as a weight', (input, message) => {
+  expect(() => parseLimit(input as LimitInput)).toThrow(message)
+})

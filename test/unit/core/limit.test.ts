@@ -30,7 +30,7 @@ test.each([
   ['20, 1/s, tolerence 3ms', 'did you mean tolerance?'],
   [
     '20, 1/s, warm-up',
-    "expected 'tolerance <duration>', 'warm-up <duration>', a quota such as '2000/day', or '50 at once' after the rate, got: \"warm-up\"",
+    "expected 'tolerance <duration>', 'warm-up <duration>', a quota such as '2000/day', '50 at once', or 'weight 3' after the rate, got: \"warm-up\"",
   ],
   ['20, 1/s, warm-up 1s, warm-up 2s', 'expected one warm-up, got: two in "20, 1/s, warm-up 1s, warm-up 2s"'],
   ['20, 1/s, warm-up soon', 'expected a duration such as'],

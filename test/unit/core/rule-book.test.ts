@@ -97,11 +97,26 @@ function naive(patterns: string[], key: string): string | undefined {
 test('the book and a naive search agree', () => {
   const path = (segment: fc.Arbitrary<string>) =>
     fc.array(segment, { minLength: 1, maxLength: 4 }).map((segments) => segments.join('/'))
-  const pattern = path(fc.constantFrom('a', 'b', '*', '')).filter((text) => text !== '')
+  const pattern = path(fc.constantFrom('a', 'b', '*', '')).filter((text) => text !== '' && text !== '/')
   const key = path(fc.constantFrom('a', 'b', 'c', '*', ''))
   const property = fc.property(fc.uniqueArray(pattern), fc.array(key, { minLength: 1 }), (all, keys) => {
     const book = bookOf(...all)
-    for (const each of keys) expect(book.find(each)?.pattern).toBe(naive(all, each))
+    const ofKeys = all.filter((each) => !each.endsWith('/'))
+    const totals = all.flatMap((each) => (each.endsWith('/') ? [each.slice(0, -1)] : []))
+    for (const each of keys) {
+      expect(book.find(each)?.pattern).toBe(naive(ofKeys, each))
+      // Of each length, the one that would govern a key if there were no longer ones.
+      const found = [1, 2, 3, 4].flatMap((length) => {
+        const one = naive(
+          totals.filter((total) => total.split('/').length === length),
+          each,
+        )
+        return one === undefined
+          ? []
+          : [{ pattern: `${one}/`, path: `${each.split('/').slice(0, length).join('/')}/` }]
+      })
+      expect(book.totalsOf(each).map(({ pattern, path }) => ({ pattern, path }))).toEqual(found)
+    }
   })
   fc.assert(property, { numRuns: 500 })
 })
@@ -112,4 +127,34 @@ test("rules can be added to a book of only '*'", () => {
   expect(book.set('*', '9, 1/s')).toBe(book.find('a/b'))
   book.set('a', '7, 1/s')
   expect([book.find('a/b')?.pattern, book.find('b')?.pattern]).toEqual(['a', '*'])
+})
+
+test('a total limits a family and governs no key', () => {
+  const book = bookOf('stripe/', 'stripe/*/')
+  expect(book.find('stripe')).toBeUndefined()
+  expect(book.find('stripe/eu/1')).toBeUndefined()
+  const pathsOf = (key: string) => book.totalsOf(key).map(({ pattern, path }) => [pattern, path])
+  expect(pathsOf('stripe')).toEqual([['stripe/', 'stripe/']])
+  expect(pathsOf('stripe/eu/1')).toEqual([
+    ['stripe/', 'stripe/'],
+    ['stripe/*/', 'stripe/eu/'],
+  ])
+  expect(pathsOf('stripes')).toEqual([])
+  // The literal one before the one that matches any segment; a total of its own length.
+  const nearer = book.with({ ...book.list()[0]!, pattern: 'stripe/eu/' })
+  expect(nearer.totalsOf('stripe/eu').map(({ pattern }) => pattern)).toEqual(['stripe/', 'stripe/eu/'])
+  expect(
+    nearer
+      .without('stripe/')
+      .totalsOf('stripe/us')
+      .map(({ pattern }) => pattern),
+  ).toEqual(['stripe/*/'])
+  expect(pathsOf('stripe/eu')).toHaveLength(2)
+})
+
+test("a total beside '*' leaves that the only rule of keys", () => {
+  const book = bookOf('*', 'a/')
+  expect(book.find('a')?.pattern).toBe('*')
+  expect(book.totalsOf('a/1').map(({ path }) => path)).toEqual(['a/'])
+  expect(() => bookOf('/')).toThrow("expected the pattern of a total to name a family, such as 'stripe/'")
 })

@@ -1,21 +1,22 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { checkHistory } from '../../../src/conformance/conformance.ts'
-import { FamilyLine, type Rule } from '../../support/family-line.ts'
+import { FamilyLine } from '../../support/family-line.ts'
 
 const weight = fc.integer({ min: 1, max: 4 })
 const parts = fc.constantFrom('', '', '', ', 20/second', ', 2 at once', ', 30/second, 3 at once')
 const limitOf = (...rates: readonly string[]) =>
-  fc.tuple(fc.constantFrom(...rates), parts).map(([rate, more]) => `100000, ${rate}${more}`)
-const ruleOf = (...rates: readonly string[]) => fc.record({ limit: limitOf(...rates), weight })
+  fc
+    .tuple(fc.constantFrom(...rates), parts, weight)
+    .map(([rate, more, share]) => `100000, ${rate}${more}, weight ${share}`)
 
 /** Totals that nest up to three deep, with keys at each depth; the key before a slash belongs to its total, too. */
 const family = fc.record({
-  outer: ruleOf('10/s', '50/s', '100/s'),
-  inner: fc.dictionary(fc.constantFrom('a/x/', 'a/y/', 'a/x/1/'), ruleOf('5/s', '20/s', '100/s')),
+  outer: limitOf('10/s', '50/s', '100/s'),
+  inner: fc.dictionary(fc.constantFrom('a/x/', 'a/y/', 'a/x/1/'), limitOf('5/s', '20/s', '100/s')),
   keys: fc.dictionary(
     fc.constantFrom('a', 'a/z', 'a/x', 'a/x/2', 'a/x/1', 'a/x/1/3', 'a/x/1/4', 'a/y/5', 'a/y/6', 'a/y/7'),
-    ruleOf('1/s', '5/s', '20/s', '200/s'),
+    limitOf('1/s', '5/s', '20/s', '200/s'),
     { minKeys: 1 },
   ),
 })
@@ -36,7 +37,7 @@ test('families of any shape keep every law, whatever comes and is frozen or paus
       fc.array(step, { minLength: 1, maxLength: 60 }),
       fc.constantFrom(0, 200_000),
       ({ outer, inner, keys }, steps, runs) => {
-        const totals: Record<string, Rule> = { 'a/': outer, ...inner }
+        const totals: Record<string, string> = { 'a/': outer, ...inner }
         let taken = 0
         const line = new FamilyLine(totals, (key) => keys[key]!, {
           runs: () => (taken++ * 37_000) % (runs + 1),
@@ -65,13 +66,15 @@ test('families of any shape keep every law, whatever comes and is frozen or paus
 })
 
 test('who waits starts no later than was said, if nobody new comes', () => {
+  const weighed = (...limits: readonly string[]) =>
+    fc.tuple(fc.constantFrom(...limits), weight).map(([limit, share]) => `${limit}, weight ${share}`)
   const paces = fc.record({
-    outer: fc.record({ limit: fc.constantFrom('100000, 10/s', '100000, 100/s'), weight }),
+    outer: weighed('100000, 10/s', '100000, 100/s'),
     inner: fc.dictionary(
       fc.constantFrom('a/x/', 'a/y/', 'a/x/1/'),
-      fc.record({ limit: fc.constantFrom('100000, 5/s', '100000, 20/s', '100000, 100/s'), weight }),
+      weighed('100000, 5/s', '100000, 20/s', '100000, 100/s'),
     ),
-    key: fc.record({ limit: fc.constantFrom('1000, 1/s', '1000, 5/s', '1000, 200/s'), weight }),
+    key: weighed('1000, 1/s', '1000, 5/s', '1000, 200/s'),
   })
   const lines = fc.dictionary(
     fc.constantFrom('a', 'a/z', 'a/x', 'a/x/2', 'a/x/1', 'a/x/1/3', 'a/x/1/4', 'a/y/5', 'a/y/6'),

@@ -13,7 +13,7 @@ const breaches = (line: FamilyLine) => checkHistory(line.history, { unfinished: 
 
 test('a flood of one of a thousand children does not make the others wait', () => {
   const waits = (withFlood: boolean) => {
-    const line = new FamilyLine({ 'a/': { limit: '100000, 100/s' } }, () => ({ limit: '100000, 50/s' }))
+    const line = new FamilyLine({ 'a/': '100000, 100/s' }, () => '100000, 50/s')
     if (withFlood) line.enqueue('a/flood', ...jobs(10_000))
     // Each has a job about each twelve seconds: together they need five sixths of the total.
     for (let nth = 0; nth < 999; nth++) {
@@ -37,9 +37,7 @@ test('a flood of one of a thousand children does not make the others wait', () =
 })
 
 test('a total keeps its pace to the microsecond while there is work', () => {
-  const line = new FamilyLine({ 'a/': { limit: '100000, 30/s, tolerance 0' } }, () => ({
-    limit: '1000, 4/s',
-  }))
+  const line = new FamilyLine({ 'a/': '100000, 30/s, tolerance 0' }, () => '1000, 4/s')
   for (let nth = 0; nth < 20; nth++) line.enqueue(`a/${nth}`, ...jobs(30))
   line.run(line.now + 20 * SECOND - 1)
   expect(line.startedOf('a/')).toBe(600)
@@ -48,8 +46,8 @@ test('a total keeps its pace to the microsecond while there is work', () => {
 
 test('a total whose children may do more together is enforced', () => {
   const line = new FamilyLine(
-    { 'a/': { limit: '10000, 10/s' }, 'a/x/': { limit: '10000, 100/s' }, 'a/y/': { limit: '10000, 100/s' } },
-    () => ({ limit: '1000, 100/s' }),
+    { 'a/': '10000, 10/s', 'a/x/': '10000, 100/s', 'a/y/': '10000, 100/s' },
+    () => '1000, 100/s',
   )
   for (const key of ['a/x/1', 'a/x/2', 'a/y/1']) line.enqueue(key, ...jobs(200))
   line.run(line.now + 10 * SECOND - 1)
@@ -61,9 +59,7 @@ test('a total whose children may do more together is enforced', () => {
 })
 
 test('a large job for which a total has no room is waited for', () => {
-  const line = new FamilyLine({ 'a/': { limit: '10000, 100/s, 20/second' } }, () => ({
-    limit: '1000, 100/s',
-  }))
+  const line = new FamilyLine({ 'a/': '10000, 100/s, 20/second' }, () => '1000, 100/s')
   line.enqueue('a/small', ...jobs(500))
   line.run(line.now + 100_000)
   line.enqueue('a/large', { cost: 15 })
@@ -73,9 +69,9 @@ test('a large job for which a total has no room is waited for', () => {
 })
 
 test('a child at its own limit costs the others nothing', () => {
-  const line = new FamilyLine({ 'a/': { limit: '10000, 10/s' } }, (key) => ({
-    limit: key === 'a/slow' ? '1000, 1 per 10 s' : key === 'a/full' ? '1000, 10/s, 1 at once' : '1000, 10/s',
-  }))
+  const line = new FamilyLine({ 'a/': '10000, 10/s' }, (key) =>
+    key === 'a/slow' ? '1000, 1 per 10 s' : '1000, 10/s',
+  )
   line.enqueue('a/slow', ...jobs(50))
   line.enqueue('a/frozen', ...jobs(50))
   line.freeze('a/frozen', line.now + 3_600 * SECOND)
@@ -87,8 +83,8 @@ test('a child at its own limit costs the others nothing', () => {
 
 test('a child without a free place is passed over until it has one', () => {
   const line = new FamilyLine(
-    { 'a/': { limit: '10000, 10/s' } },
-    (key) => ({ limit: key === 'a/full' ? '1000, 10/s, 1 at once' : '1000, 10/s' }),
+    { 'a/': '10000, 10/s' },
+    (key) => (key === 'a/full' ? '1000, 10/s, 1 at once' : '1000, 10/s'),
     { runs: () => SECOND },
   )
   line.enqueue('a/full', ...jobs(50))
@@ -100,11 +96,9 @@ test('a child without a free place is passed over until it has one', () => {
 })
 
 test('a total without a free place waits for one, with all below it', () => {
-  const line = new FamilyLine(
-    { 'a/': { limit: '10000, 100/s, 3 at once' } },
-    () => ({ limit: '1000, 100/s' }),
-    { runs: () => 100_000 },
-  )
+  const line = new FamilyLine({ 'a/': '10000, 100/s, 3 at once' }, () => '1000, 100/s', {
+    runs: () => 100_000,
+  })
   for (const key of ['a/1', 'a/2']) line.enqueue(key, ...jobs(500))
   line.run(line.now + 10 * SECOND - 1)
   expect(line.startedOf('a/')).toBeGreaterThanOrEqual(290)
@@ -113,9 +107,7 @@ test('a total without a free place waits for one, with all below it', () => {
 })
 
 test('few calls with many tokens use as much as many with few', () => {
-  const line = new FamilyLine({ 'a/': { limit: '10000, 100/s, 100000 tokens/second 1000 each' } }, () => ({
-    limit: '1000, 100/s',
-  }))
+  const line = new FamilyLine({ 'a/': '10000, 100/s, 100000 tokens/second 1000 each' }, () => '1000, 100/s')
   line.enqueue('a/large', ...jobs(1_000, { cost: 1, costs: { tokens: 10_000 } }))
   line.enqueue('a/small', ...jobs(1_000, { cost: 1, costs: { tokens: 100 } }))
   line.run(line.now + 10 * SECOND - 1)
@@ -127,9 +119,7 @@ test('few calls with many tokens use as much as many with few', () => {
 })
 
 test('a family that is frozen or paused leaves the total to the others, and has its share again afterwards', () => {
-  const line = new FamilyLine({ 'a/': { limit: '10000, 10/s' }, 'a/x/': { limit: '10000, 100/s' } }, () => ({
-    limit: '1000, 100/s',
-  }))
+  const line = new FamilyLine({ 'a/': '10000, 10/s', 'a/x/': '10000, 100/s' }, () => '1000, 100/s')
   line.enqueue('a/x/1', ...jobs(300))
   line.enqueue('a/2', ...jobs(300))
   line.freeze('a/x/', line.now + 5 * SECOND)
@@ -158,7 +148,7 @@ test('what a departure uses is by the part of which it takes most', () => {
 })
 
 test('a flood of one child leaves the others room, and a child alone may have four fifths', () => {
-  const line = new FamilyLine({ 'a/': { limit: '100, 10/s' } }, () => ({ limit: '1000, 100/s' }))
+  const line = new FamilyLine({ 'a/': '100, 10/s' }, () => '1000, 100/s')
   const fill = (key: string) => {
     let count = 0
     while (line.fullAt(key, 1) === undefined) {
@@ -177,9 +167,7 @@ test('a flood of one child leaves the others room, and a child alone may have fo
 })
 
 test('room is asked for at each total', () => {
-  const line = new FamilyLine({ 'a/': { limit: '100, 10/s' }, 'a/x/': { limit: '10, 10/s' } }, () => ({
-    limit: '1000, 100/s',
-  }))
+  const line = new FamilyLine({ 'a/': '100, 10/s', 'a/x/': '10, 10/s' }, () => '1000, 100/s')
   line.enqueue('a/x/1', ...jobs(8))
   expect(line.fullAt('a/x/1', 1)).toBe('a/x/')
   expect(line.fullAt('a/2', 1)).toBeUndefined()
