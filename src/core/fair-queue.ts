@@ -144,6 +144,12 @@ export class FairQueue<Child extends FairChild> {
     this.#keep(child)
   }
 
+  /** The child goes for good, and is forgotten. */
+  drop(child: Child): void {
+    this.#part(child)
+    child.tag = 0
+  }
+
   /** Another weight, which counts from the next departure on. */
   reweigh(child: Child, weight: number): void {
     if (takesPart(child)) this.#weights += weight - child.weight

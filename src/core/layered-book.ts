@@ -1,5 +1,5 @@
 import type { LimitInput } from './limit.ts'
-import { type Rule, RuleBook } from './rule-book.ts'
+import { type Rule, RuleBook, type TotalRule } from './rule-book.ts'
 import { RuleBookConflictError } from './rule-errors.ts'
 import {
   authored,
@@ -91,6 +91,11 @@ export class LayeredBook {
   find(key: string): LayeredRule | undefined {
     const rule = this.#book.find(key)
     return rule && this.#rules.get(rule.pattern)
+  }
+
+  /** The totals to which the key belongs, the outermost first. */
+  totalsOf(key: string): readonly TotalRule[] {
+    return this.#book.totalsOf(key)
   }
 
   /** The rule with exactly this pattern. */

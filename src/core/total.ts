@@ -51,16 +51,18 @@ export class Total implements FairChild {
   tag = 0
   standing: FairChild['standing'] = 'gone'
   weight: number
-  readonly pattern: string
+  pattern: string
   /** How the keys of this family begin, such as `stripe/eu/`; the key without the slash belongs to it, too. */
   readonly path: string
   /** The total of which this one is a child. */
-  readonly parent: Total | undefined
-  readonly queue = new FairQueue<Child>()
+  parent: Total | undefined
+  queue = new FairQueue<Child>()
   /** Its pace and quotas, what waits below it, its freeze and pause. */
   readonly bucket: buckets.Bucket
   /** Attempts that run below it, and turns that hold a place. */
   running = 0
+  /** The caller of a turn below it has departed and not continued yet: until then nothing departs. */
+  isDeparting = false
 
   constructor({ pattern, path, limit, parent }: TotalOptions) {
     this.pattern = pattern
@@ -83,7 +85,7 @@ export class Total implements FairChild {
     const { queue, bucket, running } = this
     const { next, laterAt: later } = queue
     if (bucket.paused || (next === undefined && queue.nextLater === undefined)) return undefined
-    if (running >= bucket.limit.concurrency) return Number.POSITIVE_INFINITY
+    if (running >= bucket.limit.concurrency || this.isDeparting) return Number.POSITIVE_INFINITY
     const from = buckets.nextSlot(bucket, next?.due ?? later)
     const { head } = this
     if (head === undefined || bucket.usage === undefined) return from
@@ -184,21 +186,34 @@ export function nextUnder(
   return due <= now && head !== undefined ? { bucket: head, due } : { due: due <= now ? queue.laterAt : due }
 }
 
-/** All totals above the bucket count that a job of it departs at `now`, which was due since `due`. Then the bucket must `stand` anew. */
-export function departUnder(bucket: TotalledBucket, job: usages.Counted, due: number, now: number): void {
+/**
+ * All totals above the bucket reserve their next slot for a job of it that departs at `now` and was due since `due`. Quotas are charged
+ * apart. Then the bucket must `stand` anew.
+ *
+ * @returns the slots, from the inside out
+ */
+export function departUnder(
+  bucket: TotalledBucket,
+  job: usages.Counted,
+  due: number,
+  now: number,
+): readonly TotalSlot[] {
+  const slots: TotalSlot[] = []
   let child: Child = bucket
   for (const total of totalsAbove(bucket)) {
-    const { limit, usage } = total.bucket
-    buckets.reserveDue(total.bucket, job.cost, due, now)
+    slots.push({ total, slot: buckets.reserveDue(total.bucket, job.cost, due, now) })
     buckets.depart(total.bucket, job.cost, now)
-    if (usage !== undefined) {
-      usages.tidy(limit, usage, now)
-      usages.charge(limit, usage, usages.chargesOf(limit, job), now)
-    }
     total.running += 1
-    total.queue.serve(child, useOf(limit, job))
+    total.queue.serve(child, useOf(total.bucket.limit, job))
     child = total
   }
+  return slots
+}
+
+/** What a departure took of a total. */
+export interface TotalSlot {
+  readonly total: Total
+  readonly slot: number
 }
 
 /**
@@ -228,7 +243,7 @@ function place(child: Child, total: Total, now: number): void {
   else {
     if (!takesPart) {
       if (total.bucket.next <= now) queue.rest()
-      queue.join(child, useOf(total.bucket.limit, child.headAt(now)!))
+      queue.join(child, useOf(total.bucket.limit, child.headAt(Math.max(now, due))!))
     }
     if (due > now) queue.hold(child, due)
     else if (child.standing === 'held') queue.release(child)

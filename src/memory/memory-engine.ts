@@ -142,7 +142,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
 
   freeze(key: string, { forMs, ...asked }: FreezeRequest): void {
     const now = this.#clock.now()
-    const until = this.#store.holds.freeze(key, now + forMs * MILLISECOND)
+    const until = this.#store.holds.freeze(key, now + forMs * MILLISECOND, now)
     this.#emitter.emit('frozen', { key, at: now / MILLISECOND, until: until / MILLISECOND, ...asked })
     this.#changed()
   }
@@ -157,7 +157,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
 
   pause(key: string): void {
     const now = this.#clock.now()
-    this.#store.holds.pause(key)
+    this.#store.holds.pause(key, now)
     this.#emitter.emit('paused', { key, at: now / MILLISECOND })
   }
 
@@ -182,7 +182,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
       emitter: this.#emitter,
       onFree: (key) => {
         this.#handoff.release(key)
-        this.#store.letIn()
+        this.#store.letIn(this.#clock.now())
       },
       onChange: () => this.#changed(),
       onClosed: () => {
@@ -192,7 +192,7 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
     })
     this.#workers.add(worker)
     this.#handoff.add(worker)
-    this.#store.letIn()
+    this.#store.letIn(this.#clock.now())
     this.#changed()
     return worker
   }

@@ -147,7 +147,7 @@ export class MemoryWorker<Data, Result> implements ShapedWorker, Receiver {
       case 'freeze':
         return {
           kind: 'freeze',
-          readyAt: this.#ports.store.holds.freeze(job.key, now + outcome.duration),
+          readyAt: this.#ports.store.holds.freeze(job.key, now + outcome.duration, now),
           askedMs: outcome.askedMs,
         }
       default:

@@ -204,11 +204,12 @@ export class FamilyLine {
     const job = of.jobs.shift()!
     buckets.reserveDue(bucket, job.cost, due, this.now)
     buckets.depart(bucket, job.cost, this.now)
-    if (bucket.usage !== undefined) {
-      usages.tidy(bucket.limit, bucket.usage, this.now)
-      usages.charge(bucket.limit, bucket.usage, usages.chargesOf(bucket.limit, job), this.now)
+    const slots = departUnder(of, job, due, this.now)
+    for (const { limit, usage } of [bucket, ...slots.map(({ total }) => total.bucket)]) {
+      if (usage === undefined) continue
+      usages.tidy(limit, usage, this.now)
+      usages.charge(limit, usage, usages.chargesOf(limit, job), this.now)
     }
-    departUnder(of, job, due, this.now)
     of.running += 1
     of.since = Number.NEGATIVE_INFINITY
     const { id, cost, costs } = job

@@ -88,7 +88,7 @@ class MemoryDriver implements Driver {
     if (job === undefined) throw new Error(`${id} does not run`)
     this.#running.delete(id)
     if (ending.kind === 'freeze') {
-      const readyAt = this.#store.holds.freeze(job.key, ending.until)
+      const readyAt = this.#store.holds.freeze(job.key, ending.until, now)
       this.#store.finish(job, { kind: 'freeze', readyAt }, now)
     } else if (ending.kind === 'completed') {
       this.#store.finish(job, { kind: 'completed', result: ending.result }, now)
@@ -97,16 +97,16 @@ class MemoryDriver implements Driver {
     }
   }
 
-  async freeze(key: string, until: number) {
-    return this.#store.holds.freeze(key, until)
+  async freeze(key: string, until: number, now: number) {
+    return this.#store.holds.freeze(key, until, now)
   }
 
   async unfreeze(key: string, now: number) {
     return this.#store.holds.unfreeze(key, now)
   }
 
-  async pause(key: string) {
-    this.#store.holds.pause(key)
+  async pause(key: string, now: number) {
+    this.#store.holds.pause(key, now)
   }
 
   async resume(key: string, now: number) {

@@ -1,13 +1,18 @@
 import { forgettableAt } from '../../core/bucket.ts'
 import { DueHeap } from '../../core/due-heap.ts'
 import { hasParts } from '../../core/limit.ts'
+import { stand } from '../../core/total.ts'
 import { Departures, type HandlerPool } from './departures.ts'
+import { tagUntil } from './families.ts'
+import type { Family, MemoryTotal } from './family.ts'
 import type { Deadline, JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 import { nextDeparture } from './next-departure.ts'
 
 /** Buckets that one search may put aside, so that a segment with a million of them does not block the event loop. */
 const MOST_PUT_ASIDE = 1_000
+/** Of families, those that one call lets try again. */
+const MOST_RECALLED = 200
 
 /**
  * What is due when. A bucket is in at most one heap:
@@ -15,17 +20,24 @@ const MOST_PUT_ASIDE = 1_000
  * - departures, which has several: its head may depart once a handler is free for it
  * - turns: its head is a turn, which needs no handler
  * - forgettable: it is empty, and is forgotten when its `next` has passed and it is cold
- * - none: it is paused with jobs in it, or has no free place, or a handler runs and no job waits
+ * - none: it is paused with jobs in it, or has no free place, or a handler runs and no job waits; or another stands for its family
+ *
+ * Of a family, the buckets below one total, one bucket stands here for all. Who that is, is chosen anew when it is due.
  */
 export class Agenda {
   readonly #departures = new Departures()
   readonly #turns = new DueHeap<MemoryBucket>()
   readonly #forgettable = new DueHeap<MemoryBucket>()
   readonly #deadlines = new DueHeap<Deadline>()
+  /** Families that have turns, and for which one stands that needs a handler. */
+  readonly #mixed = new DueHeap<Family>()
+  /** Families in which some were put aside. */
+  readonly #withAside = new Set<Family>()
 
   /** When the next departure is due, with room or of turns only; Infinity when no job may depart. */
   nextDeparture(hasRoom: boolean): number {
-    return this.#first(hasRoom).earliest
+    const { earliest } = this.#first(hasRoom)
+    return hasRoom ? earliest : Math.min(earliest, this.#mixed.earliest)
   }
 
   /** By how much that departure may be late and still keep its slot. */
@@ -42,7 +54,13 @@ export class Agenda {
    * Puts the bucket into the heap of its next event. Its slot is not before `from`: now for a job that found the line
    * empty; a job that waited already keeps the slot that was due, which the gate moves if it comes too late.
    */
-  arm(bucket: MemoryBucket, from = Number.NEGATIVE_INFINITY): void {
+  arm(bucket: MemoryBucket, now: number, from = Number.NEGATIVE_INFINITY): void {
+    const { member } = bucket
+    if (member !== undefined) {
+      member.since = from
+      this.#armMember(bucket, now)
+      if (bucket.jobs > 0) return
+    }
     const due = nextDeparture(bucket, from)
     if (bucket.isDeparting) this.#place(bucket, undefined)
     else if (due !== Number.POSITIVE_INFINITY) this.#place(bucket, this.#heapOf(bucket, due), due)
@@ -52,15 +70,19 @@ export class Agenda {
 
   /** The limit of the bucket has more than a pace, and another head, room or place may change when it departs. */
   rearm(bucket: MemoryBucket, now: number): void {
+    if (bucket.member !== undefined) {
+      this.arm(bucket, now, Math.min(bucket.member.since, now))
+      return
+    }
     const { heap } = bucket
     const due =
       heap === undefined || heap === this.#forgettable ? Number.NEGATIVE_INFINITY : heap.dueOf(bucket)
-    this.arm(bucket, Math.min(due, now))
+    this.arm(bucket, now, Math.min(due, now))
   }
 
   /** Another job may be next in the bucket, which departs with the same slot. */
   sort(bucket: MemoryBucket, now: number): void {
-    if (hasParts(bucket.limit)) {
+    if (hasParts(bucket.limit) || bucket.member !== undefined) {
       this.rearm(bucket, now)
       return
     }
@@ -70,20 +92,94 @@ export class Agenda {
     this.#place(bucket, this.#heapOf(bucket, Math.max(due, now)), due)
   }
 
+  /** The limit, freeze or pause of a total has changed. */
+  armTotal(total: MemoryTotal, now: number): void {
+    stand(total, now)
+    this.#armFamily(total.family, now)
+  }
+
+  /** The buckets of the family get other places. */
+  dissolve(family: Family): void {
+    const { representative } = family
+    if (representative !== undefined) this.#place(representative, undefined)
+    family.representative = undefined
+    this.#mixed.remove(family)
+  }
+
+  #armMember(bucket: MemoryBucket, now: number): void {
+    const member = bucket.member!
+    stand(member, now)
+    this.#armFamily(member.family, now)
+    if (bucket.heap === this.#forgettable && bucket.jobs > 0) this.#place(bucket, undefined)
+  }
+
+  /** Lets the bucket stand for its family that departs next, or any, until it is seen which that is. */
+  #armFamily(family: Family, now: number): void {
+    const { representative: before } = family
+    const choice = family.choose(now)
+    family.representative = choice?.bucket
+    if (before !== undefined && before !== choice?.bucket) this.#place(before, undefined)
+    if (choice === undefined) {
+      this.#mixed.remove(family)
+      return
+    }
+    const { bucket, due } = choice
+    const heap = this.#heapOf(bucket, Math.max(due, now))
+    this.#place(bucket, heap, due)
+    if (family.turns > 0 && heap !== this.#turns) this.#mixed.set(family, due)
+    else this.#mixed.remove(family)
+  }
+
+  /** Whether the bucket, which stands for its family, is the one to depart; if not, another stands for it now. */
+  #isChosen(bucket: MemoryBucket, family: Family, now: number): boolean {
+    const choice = family.choose(now)
+    if (choice?.isChosen && choice.bucket === bucket) return true
+    this.#armFamily(family, now)
+    return false
+  }
+
+  /** Passes by a bucket of a family until handlers become free: it has none, and the others may go. */
+  #putAside(bucket: MemoryBucket, now: number): void {
+    const member = bucket.member!
+    const { family } = member
+    member.lacksHandler = true
+    family.aside.add(member)
+    this.#withAside.add(family)
+    this.#armMember(bucket, now)
+  }
+
+  #recall(now: number): void {
+    let left = MOST_RECALLED
+    for (const family of this.#withAside) {
+      for (const member of family.aside) {
+        if (left-- === 0) return
+        family.aside.delete(member)
+        member.lacksHandler = false
+        this.#armMember(member.bucket, now)
+      }
+      this.#withAside.delete(family)
+    }
+  }
+
   /**
    * The bucket whose departure is due first, if it is due by `now`; without room, the first whose head is a turn. Buckets
    * that may not take a handler of the pool are put aside; when these are many, the search goes on with the next call.
    */
   dueBucket(now: number, hasRoom: boolean, pool?: HandlerPool): MemoryBucket | undefined {
-    if (now >= this.#departures.letInAt) this.letIn()
+    if (now >= this.#departures.letInAt) this.letIn(now)
     for (let putAside = 0; ; ) {
       const mayAsk = hasRoom && putAside < MOST_PUT_ASIDE
+      if (!mayAsk) this.#passOver(now)
       const heap = this.#firstDue(now, mayAsk)
       if (heap.earliest > now) return undefined
       const bucket = heap.peek()!
+      const { member } = bucket
+      if (member !== undefined) {
+        if (!this.#isChosen(bucket, member.family, now)) continue
+      }
       // Another head than the one that was waited for, or another period of a calendar, may have less room.
-      if (bucket.usage !== undefined && nextDeparture(bucket, now) > now) {
-        this.arm(bucket, now)
+      else if (bucket.usage !== undefined && nextDeparture(bucket, now) > now) {
+        this.arm(bucket, now, now)
         continue
       }
       if (bucket.isTurnNext(now)) return bucket
@@ -91,7 +187,8 @@ export class Agenda {
         const answer = pool?.ask(bucket.key, now) ?? 0
         const other = this.#departures.heapAfter(heap, answer, now)
         if (other === undefined) return bucket
-        this.#place(bucket, other, heap.dueOf(bucket))
+        if (answer === 'key' && member !== undefined) this.#putAside(bucket, now)
+        else this.#place(bucket, other, heap.dueOf(bucket))
         putAside++
       }
       // A retry has become ready meanwhile, and goes first.
@@ -99,8 +196,19 @@ export class Agenda {
     }
   }
 
+  /** No handler is free: lets the turns of families pass by those that need one. */
+  #passOver(now: number): void {
+    for (let count = 0; count < MOST_PUT_ASIDE && this.#mixed.earliest <= now; count++) {
+      const family = this.#mixed.peek()!
+      const choice = family.choose(now)
+      if (choice?.isChosen && !choice.bucket.isTurnNext(now)) this.#putAside(choice.bucket, now)
+      else this.#armFamily(family, now)
+    }
+  }
+
   /** Lets buckets that were held back try again. */
-  letIn(): void {
+  letIn(now: number): void {
+    if (this.#withAside.size > 0) this.#recall(now)
     const heldBack = this.#departures.letIn()
     for (let bucket = heldBack.peek(); bucket !== undefined; bucket = heldBack.peek()) {
       const due = heldBack.dueOf(bucket)
@@ -115,10 +223,16 @@ export class Agenda {
 
   /** Takes out a bucket that may be forgotten. */
   takeForgettable(now: number): MemoryBucket | undefined {
-    if (this.#forgettable.earliest > now) return undefined
-    const bucket = this.#forgettable.peek()!
-    this.#place(bucket, undefined)
-    return bucket
+    while (this.#forgettable.earliest <= now) {
+      const bucket = this.#forgettable.peek()!
+      const until = bucket.member === undefined ? now : tagUntil(bucket.member, now)
+      if (until === now) {
+        this.#place(bucket, undefined)
+        return bucket
+      }
+      this.#place(bucket, this.#forgettable, until)
+    }
+    return undefined
   }
 
   /** Watches the deadline of a job. A start within the tolerance is on time, also at the last moment. */

@@ -5,33 +5,13 @@ import { mayBecome } from '../../core/job.ts'
 import { twinName } from '../../core/job-name.ts'
 import { hasParts } from '../../core/limit.ts'
 import type { WaitingJob } from '../../core/projection.ts'
-import type { Costs, Quotas } from '../../core/usage.ts'
+import type { Costs } from '../../core/usage.ts'
 import type { JobRequest, WorkerJob } from '../../line/job.ts'
+import type { Charge } from './charges.ts'
+import type { SharedStart } from './family.ts'
 import { positionOf } from './jobs-ahead.ts'
 import type { LineEntry } from './line.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
-
-/** How often the quotas by which a bucket counts have changed, and by which of the changes each came to be what it is; 0: by none. */
-export interface LimitChanges {
-  readonly count: number
-  readonly quotas: readonly {
-    /** Its unit was new: what ran before counts nothing. */
-    readonly begun: number
-    /** Its window was another: what ran before may stand elsewhere, or not at all. */
-    readonly moved: number
-  }[]
-}
-
-/** What a start was charged in each quota by which its bucket counts, and the time at which it counts. */
-export interface Charge {
-  counted: Quotas
-  /** It came after so many changes of the bucket's limit. */
-  after: number
-  charges: number[]
-  at: number
-  /** It was settled, or the attempt has ended. */
-  isOver: boolean
-}
 
 /** A deadline in the agenda; made only for jobs that have one. */
 export interface Deadline extends Due {
@@ -62,6 +42,8 @@ export class JobRecord implements WorkerJob, WaitingJob, LineEntry, Due {
   readonly deadline: Deadline | undefined
   /** What it was charged when it started last; absent without quotas. */
   declare charge?: Charge | undefined
+  /** What its last start took of the totals above its bucket; absent without totals. */
+  declare shared?: readonly SharedStart[] | undefined
   declare readonly costs?: Costs
   declare readonly holdFor?: number
   /** A job without them has no fields for them: most have none, and in a million jobs they would take room. */

@@ -1,7 +1,9 @@
 import * as bucketCore from '../../core/bucket.ts'
 import type { EndState } from '../../core/job.ts'
 import { hasParts } from '../../core/limit.ts'
+import { joinUnder, leaveUnder } from '../../core/total.ts'
 import type { Agenda } from './agenda.ts'
+import { takePlaces } from './held-turns.ts'
 import type { JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
 
@@ -27,8 +29,10 @@ export class JobTransitions {
     const { hasLine } = bucket
     const wasFull = bucket.placesTaken >= bucket.limit.concurrency
     bucket.running--
+    takePlaces(bucket, -1)
     // The caller of a turn works on.
     if (job.charge !== undefined && !job.isTurn) job.charge = undefined
+    if (job.shared !== undefined && !job.isTurn) job.shared = undefined
     if (outcome.kind === 'completed') {
       job.result = outcome.result
       this.#end(job, 'completed', now)
@@ -39,6 +43,7 @@ export class JobTransitions {
       job.become('retrying')
       job.readyAt = outcome.readyAt
       bucketCore.returnToLine(bucket, job.cost)
+      if (bucket.member !== undefined) joinUnder(bucket.member, job)
       if (outcome.kind === 'freeze') {
         job.attempt--
         job.startsAgain = true
@@ -50,17 +55,21 @@ export class JobTransitions {
       }
       this.#agenda.watch(job)
     }
-    if (!hasLine) this.#agenda.arm(bucket)
-    else if (wasFull || (job.state === 'retrying' && hasParts(bucket.limit))) this.#agenda.rearm(bucket, now)
+    if (!hasLine) this.#agenda.arm(bucket, now)
+    else if (wasFull || bucket.member !== undefined || (job.state === 'retrying' && hasParts(bucket.limit))) this.#agenda.rearm(bucket, now)
   }
 
   endWaiting(job: JobRecord, state: 'cancelled' | 'expired', now: number): void {
     const { bucket } = job
     bucket.leave(job)
     bucketCore.leave(bucket, job.cost)
+    if (bucket.member !== undefined) {
+      leaveUnder(bucket.member, job.cost)
+      if (job.isTurn) bucket.member.family.turns--
+    }
     this.#end(job, state, now)
     if (bucket.hasLine) this.#agenda.sort(bucket, now)
-    else this.#agenda.arm(bucket)
+    else this.#agenda.arm(bucket, now)
   }
 
   #end(job: JobRecord, state: EndState, now: number): void {

@@ -2,10 +2,10 @@ import { changeLimit } from '../../core/bucket.ts'
 import { NoLimitError } from '../../core/errors.ts'
 import type { HeapUse } from '../../core/heap-use.ts'
 import type { LayeredBook } from '../../core/layered-book.ts'
-import { changeCounted, hasOver } from '../../core/remembered.ts'
 import { bytesOfRule } from '../../core/rule-bounds.ts'
 import { beginningOf, type RuleChange } from '../../core/rule-layers.ts'
-import { noteChange } from './charges.ts'
+import { forgetOver, recount } from './charges.ts'
+import { Families } from './families.ts'
 import { MemoryBucket } from './memory-bucket.ts'
 
 /** Bytes that a bucket takes of the heap beside its key and its jobs, with its places in maps, measured: docs/decisions/service.md. */
@@ -18,10 +18,12 @@ export class LiveBuckets {
   #rules: LayeredBook
   readonly #buckets = new Map<string, MemoryBucket>()
   readonly #use: HeapUse
+  readonly families: Families
 
   constructor(rules: LayeredBook, use: HeapUse) {
     this.#rules = rules
     this.#use = use
+    this.families = new Families(rules)
   }
 
   get rules(): LayeredBook {
@@ -42,7 +44,9 @@ export class LiveBuckets {
     if (known !== undefined) return known
     const rule = this.#rules.find(key)
     if (rule === undefined) throw new NoLimitError(key)
-    return new MemoryBucket(key, rule)
+    const bucket = new MemoryBucket(key, rule)
+    this.families.place(bucket)
+    return bucket
   }
 
   /** The same for a new job: not a bucket that no rule governs any more. */
@@ -64,11 +68,13 @@ export class LiveBuckets {
     bucket.isKept = true
     bucket.use = this.#use.add(bucket.key, bytesOf(bucket))
     this.#buckets.set(bucket.key, bucket)
+    if (bucket.member !== undefined) this.families.keepMember(bucket.member)
   }
 
   forget(bucket: MemoryBucket): void {
     bucket.isKept = false
     this.#buckets.delete(bucket.key)
+    if (bucket.member !== undefined) this.families.release(bucket.member)
     this.#use.release(bucket.use!, bytesOf(bucket))
   }
 
@@ -86,24 +92,20 @@ export class LiveBuckets {
       bucket.isGoverned = rule !== undefined
       if (rule === undefined || (rule.limit === bucket.limit && rule.pattern === bucket.pattern)) continue
       bucket.pattern = rule.pattern
-      this.#recount(bucket, now, () => changeLimit(bucket, rule.limit, now))
+      this.#recount(bucket, () => recount(bucket, now, () => changeLimit(bucket, rule.limit, now)))
+      bucket.member?.total.queue.reweigh(bucket.member, rule.limit.weight)
       yield bucket
     }
   }
 
   /** Forgets quotas that the bucket remembers, where they are over. To be called before a start is counted. */
   forgetOver(bucket: MemoryBucket, now: number): void {
-    const { limit, counted, usage } = bucket
-    if (counted !== undefined && hasOver(counted, usage!, now)) {
-      this.#recount(bucket, now, () => changeCounted(bucket, limit, now))
-    }
+    if (bucket.counted !== undefined) this.#recount(bucket, () => forgetOver(bucket, now))
   }
 
-  #recount(bucket: MemoryBucket, now: number, change: () => void): void {
-    const { limit, counted, usage } = bucket
+  #recount(bucket: MemoryBucket, change: () => void): void {
     const bytes = bytesOf(bucket)
     change()
-    noteChange(bucket, { limit, counted, usage }, now)
     this.#use.grow(bucket.use!, bytesOf(bucket) - bytes)
   }
 

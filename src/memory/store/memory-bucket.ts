@@ -8,7 +8,9 @@ import { advance, type Retries, type WaitingJob } from '../../core/projection.ts
 import type { Rule } from '../../core/rule-book.ts'
 import { createUsage, type Quotas, type Usage } from '../../core/usage.ts'
 import { countNamed, type NamedUnits } from '../../core/waiting-charges.ts'
-import type { JobRecord, LimitChanges } from './job-record.ts'
+import type { LimitChanges } from './charges.ts'
+import type { Member } from './family.ts'
+import type { JobRecord } from './job-record.ts'
 import type { Standing } from './jobs-ahead.ts'
 import { Line } from './line.ts'
 import type { Before } from './line-counts.ts'
@@ -39,6 +41,10 @@ export class MemoryBucket implements Bucket, Due {
   declare named?: NamedUnits | undefined
   declare end?: LineEnd | undefined
   declare changes?: LimitChanges
+  /** Turns that wait. */
+  declare turns?: number
+  /** Its place below the totals above it. */
+  declare member?: Member | undefined
   declare counted?: Quotas | undefined
   declare lastTurn?: number | undefined
   /** The caller of the turn that departed last has not continued yet: until then no other job departs. */
@@ -75,6 +81,7 @@ export class MemoryBucket implements Bucket, Due {
 
   join(job: JobRecord): void {
     this.#line.join(job)
+    if (job.isTurn) this.turns = (this.turns ?? 0) + 1
     if (job.costs !== undefined) this.named = countNamed(this.named, job.costs, 1)
   }
 
@@ -94,6 +101,7 @@ export class MemoryBucket implements Bucket, Due {
   leave(job: JobRecord): void {
     if (job.state === 'retrying') this.#leaveReturned(job)
     else this.#line.leave(job)
+    if (job.isTurn) this.turns!--
     this.#hasMoved(job, -1)
   }
 
@@ -137,6 +145,7 @@ export class MemoryBucket implements Bucket, Due {
     if (returned === undefined) {
       this.#isLinesTurn = false
       const first = this.#line.next()!
+      if (first.isTurn) this.turns!--
       this.#hasMoved(first, -1)
       return first
     }

@@ -7,6 +7,7 @@ import type { ChangedRules, LayeredBook } from '../../core/layered-book.ts'
 import { hasParts } from '../../core/limit.ts'
 import { nameOfQuota } from '../../core/quota-input.ts'
 import type { RuleChange } from '../../core/rule-layers.ts'
+import { joinUnder } from '../../core/total.ts'
 import type { Costs } from '../../core/usage.ts'
 import * as verdicts from '../../core/verdict.ts'
 import type { JobRequest } from '../../line/job.ts'
@@ -15,6 +16,7 @@ import type { WhichStart } from '../../line/settle.ts'
 import { Agenda } from './agenda.ts'
 import { BucketHolds } from './bucket-holds.ts'
 import type { HandlerPool } from './departures.ts'
+import type { Member } from './family.ts'
 import { HeldTurns } from './held-turns.ts'
 import { isSameRequest, JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
@@ -85,7 +87,8 @@ export class MemoryStore {
     const job = this.#jobs.add(request, bucket, now)
     const hadLine = bucket.hasLine
     bucket.join(job)
-    if (!hadLine) this.#agenda.arm(bucket, now)
+    if (bucket.member !== undefined) joinFamily(bucket.member, job)
+    if (!hadLine) this.#agenda.arm(bucket, now, now)
     this.#agenda.watch(job)
     const { waiting, limit } = bucket
     const { departsAt, isEstimate } = verdict
@@ -149,8 +152,8 @@ export class MemoryStore {
   }
 
   /** Lets buckets that were held back depart: the pool of handlers has changed. */
-  letIn(): void {
-    this.#agenda.letIn()
+  letIn(now: number): void {
+    this.#agenda.letIn(now)
   }
 
   /**
@@ -191,12 +194,25 @@ export class MemoryStore {
     const before = this.rules
     const after = before.changed(change, now)
     if (after === undefined) return { at: now, isChanged: false, before, after: before }
-    for (const bucket of this.#buckets.applyRules(after, change, now)) this.#agenda.arm(bucket)
+    const totals = this.#buckets.families.apply(after, change, now)
+    for (const bucket of this.#buckets.applyRules(after, change, now)) this.#agenda.arm(bucket, now)
+    this.#moveBelowTotals(change, now)
+    for (const total of totals) this.#agenda.armTotal(total, now)
     return { at: now, isChanged: true, before, after }
+  }
+
+  /** Where totals came or went, the buckets below them get other places. */
+  #moveBelowTotals(change: RuleChange, now: number): void {
+    const misplaced = [...this.#buckets].filter((bucket) => this.#buckets.families.isMisplaced(bucket))
+    if (misplaced.length === 0) return
+    for (const { member } of misplaced) if (member !== undefined) this.#agenda.dissolve(member.family)
+    this.#buckets.families.move(misplaced, change)
+    for (const bucket of this.#buckets) this.#agenda.rearm(bucket, now)
   }
 
   /** Forgets buckets that are empty and whose `next` has passed, a bounded number at a time; returns how many. */
   forget(now: number): number {
+    this.#buckets.families.forget(now)
     for (let forgotten = 0; forgotten < MOST_FORGOTTEN; forgotten++) {
       const bucket = this.#agenda.takeForgettable(now)
       if (bucket === undefined) return forgotten
@@ -217,13 +233,18 @@ export class MemoryStore {
 
   /** When the next deadline passes, the next turn loses its place or the next bucket may be forgotten; Infinity when there is none. */
   nextChore(): number {
-    return Math.min(this.#agenda.nextChore, this.held.earliest)
+    return Math.min(this.#agenda.nextChore, this.held.earliest, this.#buckets.families.earliest)
   }
 
   /** Every job that waits. */
   *waiting(): Generator<JobRecord> {
     for (const bucket of this.#buckets) yield* bucket.inOrder()
   }
+}
+
+function joinFamily(member: Member, job: JobRecord): void {
+  joinUnder(member, job)
+  if (job.isTurn) member.family.turns++
 }
 
 function rejectedBy(bucket: MemoryBucket, { reason, retryAt, isEstimate, exceeded }: Refused, now: number) {

@@ -1,14 +1,18 @@
 import * as bucketCore from '../../core/bucket.ts'
-import type { Costs } from '../../core/usage.ts'
+import type { Limit } from '../../core/limit.ts'
+import { departUnder, totalsAbove } from '../../core/total.ts'
+import type { Costs, Quotas } from '../../core/usage.ts'
 import type { Call } from '../../line/attempt.ts'
 import type { Pace } from '../../line/job.ts'
 import { checkUnits } from '../../line/settle.ts'
 import type { Agenda } from './agenda.ts'
-import { chargeStart, moveCharge, settleCharge } from './charges.ts'
+import { chargeStart, forgetOver, moveCharge, settleCharge, uncharged } from './charges.ts'
+import type { Member, SharedStart } from './family.ts'
 import { holdOf } from './held-turns.ts'
 import type { JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
 import type { LiveBuckets } from './live-buckets.ts'
+import type { MemoryBucket } from './memory-bucket.ts'
 import type { WatchedBuckets } from './watched-buckets.ts'
 
 /** What a claimed job does to its bucket: it reserves a slot there, begins, and says what it really took. */
@@ -37,47 +41,109 @@ export class Starts {
     const { bucket, cost } = job
     job.become('running')
     this.#watched.noteStart(job, now)
-    const slot = bucketCore.reserveDue(bucket, cost, this.#agenda.slotOf(bucket), now)
+    const due = this.#agenda.slotOf(bucket)
+    const slot = bucketCore.reserveDue(bucket, cost, due, now)
     bucketCore.depart(bucket, cost, now)
     this.#buckets.forgetOver(bucket, now)
-    chargeStart(job, now)
+    const charge = chargeStart(bucket, job, now)
+    if (charge !== undefined) job.charge = charge
+    if (bucket.member !== undefined) job.shared = departFrom(bucket.member, job, due, now)
     job.attempt++
     job.fence = this.#jobs.countStart()
     job.departedAt = now
     bucket.running++
-    if (job.isTurn) bucket.isDeparting = true
-    this.#agenda.arm(bucket)
+    if (job.isTurn) setDeparting(bucket, true)
+    this.#agenda.arm(bucket, now)
     return slot
   }
 
   /**
    * Counts the next departure from the latest time at which the handler of the job, whose slot `gate` returned, can have
-   * begun, and returns that time. Call it before anything else of the bucket departs.
+   * begun, and returns that time. Call it before anything else of the bucket departs, or of its family.
    */
-  began(job: JobRecord, slot: number, { calledAt, returnedAt, delay }: Call): number {
-    const { bucket } = job
-    job.departedAt = calledAt
-    // Where nothing is tolerated, a guess is not good enough.
-    const startedBy = bucket.limit.tolerance > 0 ? calledAt + delay : returnedAt
-    // One that was not on the grid was reserved for the time at which the gate was passed.
-    const isOnGrid = slot < bucket.lastStart
-    const isMoved = bucketCore.startedBy(bucket, slot, isOnGrid, startedBy)
-    moveCharge(job, startedBy)
+  began(job: JobRecord, slot: number, call: Call): number {
+    const { bucket, shared } = job
+    job.departedAt = call.calledAt
+    const startedBy = beganBy(bucket.limit, call)
+    let isMoved = hasBegun(bucket, slot, startedBy)
+    moveCharge(bucket, job.charge, job, startedBy)
+    for (const start of shared ?? []) {
+      const { total, charge } = start
+      const at = beganBy(total.bucket.limit, call)
+      isMoved = hasBegun(total.bucket, start.slot, at) || isMoved
+      moveCharge(total.bucket, charge, job, at)
+    }
     if (isMoved || bucket.isDeparting) {
-      bucket.isDeparting = false
-      this.#agenda.arm(bucket)
+      setDeparting(bucket, false)
+      this.#agenda.arm(bucket, startedBy)
     }
     return startedBy
   }
 
   /** Counts what a start really used. Returns false after the first time, and once it is over. @throws UnknownUnitError */
   settle(job: JobRecord, amounts: Costs, now: number): boolean {
-    const { bucket, isTurn, departedAt = now, state, charge } = job
+    const { bucket, isTurn, departedAt = now, state, charge, shared } = job
     const isLate = isTurn ? now - departedAt >= holdOf(job) : state !== 'running'
-    if (isLate || charge?.isOver || !bucket.isKept) return false
-    checkUnits(bucket.key, bucket.limit, amounts)
-    if (!settleCharge(job, amounts)) return false
+    if (isLate || charge?.isOver || shared?.some((start) => start.charge?.isOver) || !bucket.isKept) return false
+    checkUnits(bucket.key, quotasOver(bucket), amounts)
+    if (!this.#settleEach(job, amounts)) return false
     this.#agenda.rearm(bucket, now)
     return true
   }
+
+  #settleEach(job: JobRecord, amounts: Costs): boolean {
+    const { bucket } = job
+    const own = job.charge ?? uncharged(bucket, job)
+    if (own !== undefined) {
+      job.charge = own
+      settleCharge(bucket, own, amounts)
+    }
+    if (bucket.member === undefined) return own !== undefined
+    let isAny = own !== undefined
+    const before = job.shared ?? []
+    job.shared = [...totalsAbove(bucket.member)].map((total) => {
+      const start = before.find((other) => other.total === total)
+      const charge = start?.charge ?? uncharged(total.bucket, job)
+      if (charge !== undefined) {
+        isAny = true
+        settleCharge(total.bucket, charge, amounts)
+      }
+      return { total, slot: start?.slot ?? Number.NEGATIVE_INFINITY, charge }
+    })
+    return isAny
+  }
+}
+
+/** All totals above count that the job departs at `now`, which was due since `due`. */
+function departFrom(member: Member, job: JobRecord, due: number, now: number): SharedStart[] {
+  if (job.isTurn) member.family.turns--
+  return departUnder(member, job, due, now).map(({ total, slot }) => {
+    forgetOver(total.bucket, now)
+    return { total, slot, charge: chargeStart(total.bucket, job, now) }
+  })
+}
+
+/** By when the handler has certainly begun. Where nothing is tolerated, a guess is not good enough. */
+function beganBy({ tolerance }: Limit, { calledAt, returnedAt, delay }: Call): number {
+  return tolerance > 0 ? calledAt + delay : returnedAt
+}
+
+function hasBegun(bucket: bucketCore.Bucket, slot: number, at: number): boolean {
+  // One that was not on the grid was reserved for the time at which the gate was passed.
+  const isOnGrid = slot < bucket.lastStart
+  return bucketCore.startedBy(bucket, slot, isOnGrid, at)
+}
+
+/** The caller of a turn departs, and until it has continued nothing else does of the bucket and of its family. */
+function setDeparting(bucket: MemoryBucket, isDeparting: boolean): void {
+  bucket.isDeparting = isDeparting
+  if (bucket.member === undefined) return
+  for (const total of totalsAbove(bucket.member)) total.isDeparting = isDeparting
+}
+
+/** The quotas of the bucket and of all totals above it. */
+function quotasOver({ limit, member }: MemoryBucket): Quotas {
+  if (member === undefined) return limit
+  const totals = [...totalsAbove(member)].map(({ bucket }) => bucket.limit)
+  return { quotas: [limit, ...totals].flatMap(({ quotas }) => quotas) }
 }

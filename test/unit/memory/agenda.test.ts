@@ -36,7 +36,7 @@ describe('departures', () => {
     const agenda = new Agenda()
     const bucket = bucketOf('a')
     join(bucket, '1')
-    agenda.arm(bucket, 7 * SECOND)
+    agenda.arm(bucket, 7 * SECOND, 7 * SECOND)
     expect(agenda.nextDeparture(true)).toBe(7 * SECOND)
     expect(agenda.dueBucket(7 * SECOND - 1, true)).toBeUndefined()
     expect(agenda.dueBucket(7 * SECOND, true)).toBe(bucket)
@@ -47,11 +47,11 @@ describe('departures', () => {
     const agenda = new Agenda()
     const [a, b] = [bucketOf('a'), bucketOf('b')]
     for (const bucket of [a, b]) join(bucket, bucket.key)
-    agenda.arm(a, 1 * SECOND)
-    agenda.arm(b, 2 * SECOND)
+    agenda.arm(a, 1 * SECOND, 1 * SECOND)
+    agenda.arm(b, 2 * SECOND, 2 * SECOND)
     expect(agenda.dueBucket(9 * SECOND, true)).toBe(a)
     core.freeze(a, 3 * SECOND)
-    agenda.arm(a)
+    agenda.arm(a, 0)
     expect(agenda.dueBucket(9 * SECOND, true)).toBe(b)
     expect(agenda.slotOf(a)).toBe(3 * SECOND)
   })
@@ -60,15 +60,15 @@ describe('departures', () => {
     const agenda = new Agenda()
     const bucket = bucketOf('a')
     join(bucket, '1')
-    agenda.arm(bucket, 0)
+    agenda.arm(bucket, 0, 0)
     bucket.paused = true
-    agenda.arm(bucket)
+    agenda.arm(bucket, 0)
     expect([agenda.nextDeparture(true), agenda.nextChore]).toEqual([
       Number.POSITIVE_INFINITY,
       Number.POSITIVE_INFINITY,
     ])
     bucket.paused = false
-    agenda.arm(bucket, 5)
+    agenda.arm(bucket, 5, 5)
     expect(agenda.nextDeparture(true)).toBe(5)
   })
 })
@@ -78,7 +78,7 @@ describe('forgetting', () => {
     const agenda = new Agenda()
     const bucket = bucketOf('a')
     core.reserve(bucket, 1, 0)
-    agenda.arm(bucket)
+    agenda.arm(bucket, 0)
     expect(agenda.nextChore).toBe(SECOND)
     expect(agenda.takeForgettable(SECOND - 1)).toBeUndefined()
     expect(agenda.takeForgettable(SECOND)).toBe(bucket)
@@ -90,23 +90,23 @@ describe('forgetting', () => {
     const agenda = new Agenda()
     const bucket = bucketOf('a')
     core.freeze(bucket, 9 * SECOND)
-    agenda.arm(bucket)
+    agenda.arm(bucket, 0)
     expect(agenda.nextChore).toBe(9 * SECOND)
     bucket.running = 1
-    agenda.arm(bucket)
+    agenda.arm(bucket, 0)
     expect(agenda.nextChore).toBe(Number.POSITIVE_INFINITY)
     bucket.running = 0
     bucket.paused = true
-    agenda.arm(bucket)
+    agenda.arm(bucket, 0)
     expect(agenda.takeForgettable(1e12)).toBeUndefined()
   })
 
   test('not once a job has joined again', () => {
     const agenda = new Agenda()
     const bucket = bucketOf('a')
-    agenda.arm(bucket, 0)
+    agenda.arm(bucket, 0, 0)
     join(bucket, '1')
-    agenda.arm(bucket, 0)
+    agenda.arm(bucket, 0, 0)
     expect(agenda.takeForgettable(1e12)).toBeUndefined()
     expect(agenda.dueBucket(0, true)).toBe(bucket)
   })

@@ -26,7 +26,7 @@ function agendaWith(...keys: string[]) {
     const bucket = new MemoryBucket(key, rule)
     bucket.join(new JobRecord(key, undefined, bucket, request({}), 0))
     buckets.set(key, bucket)
-    agenda.arm(bucket, due * SECOND)
+    agenda.arm(bucket, due * SECOND, due * SECOND)
     return bucket
   }
   keys.forEach((key, index) => void add(key, index + 1))
@@ -36,7 +36,7 @@ function agendaWith(...keys: string[]) {
     if (bucket === undefined) return undefined
     bucket.takeNext(0)
     bucket.running++
-    agenda.arm(bucket)
+    agenda.arm(bucket, 0)
     return bucket.key
   }
   const questions = () => asked.splice(0)
@@ -50,7 +50,7 @@ test('a segment that is refused asks once for all of its buckets, whenever handl
   expect(depart(1_000)).toBe('calm')
   expect(questions()).toHaveLength(501)
   for (let round = 0; round < 20; round++) {
-    agenda.letIn()
+    agenda.letIn(0)
     expect(depart(1_000)).toBeUndefined()
     expect(questions()).toEqual(['crowd/0'])
   }
@@ -68,7 +68,7 @@ test('its buckets depart in the order of their slots, also between others, and n
   expect(questions()).toEqual(['c'])
   add('d', 4)
   refused.clear()
-  agenda.letIn()
+  agenda.letIn(0)
   const order = Array.from({ length: 6 }, () => depart(9))
   expect(order).toEqual(['s/early', 's/1', 's/3', 'd', 's/5', undefined])
   expect(agenda.nextDeparture(true)).toBe(Number.POSITIVE_INFINITY)
@@ -90,7 +90,7 @@ test('segments go by rank, and those of one rank by their slots', () => {
   expect(depart(5)).toBe('more/1')
   expect(depart(6)).toBe('later')
   questions()
-  agenda.letIn()
+  agenda.letIn(0)
   expect(depart(6)).toBe('more/2')
   expect(questions()).toEqual(['more/2', 'more/2'])
 })
@@ -106,7 +106,7 @@ test('a segment whose rank has changed goes by the new one, and one that is refu
   expect(depart(9)).toBeUndefined()
   refused.set('a/', 1)
   expect(depart(9)).toBeUndefined()
-  agenda.letIn()
+  agenda.letIn(0)
   expect(depart(9)).toBe('a/2')
 })
 
@@ -117,10 +117,10 @@ test('a segment whose buckets have all departed or left begins anew', () => {
   expect(agenda.nextDeparture(true)).toBe(Number.POSITIVE_INFINITY)
   for (const bucket of buckets.values()) {
     bucket.paused = true
-    agenda.arm(bucket)
+    agenda.arm(bucket, 0)
   }
   refused.clear()
-  agenda.letIn()
+  agenda.letIn(0)
   expect(depart(9)).toBeUndefined()
   add('s/2', 3)
   expect(depart(9)).toBe('s/2')
@@ -137,7 +137,7 @@ test('a key that is refused is held back alone, and tries again when handlers be
   expect(depart(10)).toBeUndefined()
   expect(questions()).toEqual(['s/0'])
   refused.clear()
-  agenda.letIn()
+  agenda.letIn(0)
   expect(depart(10)).toBe('s/0')
 })
 
@@ -146,13 +146,13 @@ test('a key that is held back when its segment is refused, too, waits with the o
   refused.set('s/0', 'key').set('s/', 'segment')
   expect(depart(9)).toBeUndefined()
   refused.delete('s/0')
-  agenda.letIn()
+  agenda.letIn(0)
   questions()
   expect(depart(9)).toBeUndefined()
   // Either asks once for both.
   expect(questions()).toHaveLength(1)
   refused.clear()
-  agenda.letIn()
+  agenda.letIn(0)
   expect([depart(9), depart(9)]).toEqual(['s/0', 's/1'])
 })
 

@@ -79,12 +79,12 @@ describe('the heap that a first segment uses', () => {
   test.each([
     [
       'a pause',
-      (store: MemoryStore) => store.holds.pause('a/x'),
+      (store: MemoryStore) => store.holds.pause('a/x', 0),
       (store: MemoryStore) => store.holds.resume('a/x', 1),
     ],
     [
       'a freeze',
-      (store: MemoryStore) => void store.holds.freeze('a/x', FAR / 2),
+      (store: MemoryStore) => void store.holds.freeze('a/x', FAR / 2, 0),
       (store: MemoryStore) => void store.holds.unfreeze('a/x', 1),
     ],
     [
@@ -155,7 +155,7 @@ describe('the heap that a first segment uses', () => {
           if (job !== undefined && what === 'retry') store.finish(job, retryAt(now + size), now)
           if (job !== undefined && what === 'fail') store.finish(job, { kind: 'failed', error: data }, now)
           if (what === 'cancel') store.cancel(ids[size % Math.max(1, ids.length)] ?? '', now, key)
-          if (what === 'freeze') store.holds.freeze(key, now + size)
+          if (what === 'freeze') store.holds.freeze(key, now + size, now)
           if (what === 'pass') now += size * SECOND
           expect(store.use.of('a') + store.use.of('b') + store.use.of('c')).toBe(store.use.sum().bytes)
         }

@@ -148,7 +148,7 @@ test('a verdict by what a bucket remembers of its line is that of the whole way 
           if (one) store.cancel(one.id, now)
         } else if (asked.do === 'limit')
           store.changeRules({ kind: 'set', rule: parseRule('*', asked.limit) }, now)
-        else if (asked.do === 'freeze') store.holds.freeze('a', now + asked.for)
+        else if (asked.do === 'freeze') store.holds.freeze('a', now + asked.for, now)
         else if (asked.do === 'unfreeze') store.holds.unfreeze('a', now)
         else now += asked.by
         const [one] = store.waiting()

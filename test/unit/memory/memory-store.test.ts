@@ -139,7 +139,7 @@ describe('claim, gate and finish', () => {
     const store = storeWith('9, 1/s')
     admitted(store, 'xy')
     const job = start(store, NOW)!
-    store.holds.freeze('a', NOW + 5 * SECOND)
+    store.holds.freeze('a', NOW + 5 * SECOND, NOW)
     store.finish(job, { kind: 'freeze', readyAt: NOW + 5 * SECOND }, NOW)
     expect(store.views.job('x', NOW)).toMatchObject({ state: 'retrying', attempt: 0, position: 1 })
     expect(start(store, NOW + 5 * SECOND)).toMatchObject({ id: 'x', attempt: 1 })
@@ -184,7 +184,7 @@ describe('cancel and expire', () => {
     for (const [id, seconds] of Object.entries({ x: 3, y: 2, z: 9 })) {
       store.admit(request({ id, deadline: NOW + seconds * 60 * SECOND, key: id }), NOW)
     }
-    store.holds.pause('x')
+    store.holds.pause('x', NOW)
     expect(store.nextChore()).toBe(NOW + 120 * SECOND + 5_001)
     expect(store.expire(NOW + 120 * SECOND)).toEqual([])
     expect(store.expire(NOW + 200 * SECOND).map(({ id }) => id)).toEqual(['y', 'x'])
@@ -205,8 +205,8 @@ describe('freeze, pause and resume', () => {
   test('a freeze never shortens a longer one', () => {
     const store = storeWith('9, 1/s')
     admitted(store, 'x')
-    expect(store.holds.freeze('a', NOW + 9 * SECOND)).toBe(NOW + 9 * SECOND)
-    expect(store.holds.freeze('a', NOW + 2 * SECOND)).toBe(NOW + 9 * SECOND)
+    expect(store.holds.freeze('a', NOW + 9 * SECOND, NOW)).toBe(NOW + 9 * SECOND)
+    expect(store.holds.freeze('a', NOW + 2 * SECOND, NOW)).toBe(NOW + 9 * SECOND)
     expect(store.nextDeparture()).toBe(NOW + 9 * SECOND)
     expect(store.views.inspect('a', NOW)).toMatchObject({ state: 'frozen' })
   })
@@ -215,7 +215,7 @@ describe('freeze, pause and resume', () => {
     const store = storeWith('9, 1/s')
     admitted(store, 'xy')
     start(store, NOW)
-    store.holds.pause('a')
+    store.holds.pause('a', NOW)
     expect([store.nextDeparture(), store.claim(NOW + 9 * SECOND)]).toEqual([NEVER, undefined])
     store.holds.resume('a', NOW + 9 * SECOND)
     expect(store.nextDeparture()).toBe(NOW + 9 * SECOND)
@@ -225,8 +225,8 @@ describe('freeze, pause and resume', () => {
 
   test('a key without a limit can be neither frozen nor paused', () => {
     const store = storeWith({ a: '9, 1/s' })
-    expect(() => store.holds.freeze('b', NOW)).toThrow(NoLimitError)
-    expect(() => store.holds.pause('b')).toThrow(NoLimitError)
+    expect(() => store.holds.freeze('b', NOW, NOW)).toThrow(NoLimitError)
+    expect(() => store.holds.pause('b', NOW)).toThrow(NoLimitError)
   })
 })
 
@@ -266,7 +266,7 @@ describe('forget', () => {
   test('forgets empty buckets whose next has passed, and returns how many', () => {
     const store = storeWith('9, 1/s')
     for (const key of ['a', 'b', 'c']) store.admit(request({ key, id: key }), NOW)
-    store.holds.pause('c')
+    store.holds.pause('c', NOW)
     runUntil(store, NOW)
     expect([store.forget(NOW + SECOND - 1), store.nextChore()]).toEqual([0, NOW + SECOND])
     expect([store.forget(NOW + SECOND), store.forget(NOW + SECOND)]).toEqual([2, 0])

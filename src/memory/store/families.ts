@@ -1,0 +1,212 @@
+import { changeLimit, forgettableAt, isIdle } from '../../core/bucket.ts'
+import { DueHeap } from '../../core/due-heap.ts'
+import { MILLISECOND } from '../../core/duration.ts'
+import type { LayeredBook } from '../../core/layered-book.ts'
+import { beginningOf, type RuleChange } from '../../core/rule-layers.ts'
+import { totalsAbove } from '../../core/total.ts'
+import { recount } from './charges.ts'
+import { type IdleTotal, Member, MemoryTotal } from './family.ts'
+import type { MemoryBucket } from './memory-bucket.ts'
+
+/** How soon it is asked again whether a tag may be forgotten. */
+const TAG_ASKED = 100 * MILLISECOND
+/** Totals that one call forgets. */
+const MOST_FORGOTTEN = 1_000
+
+/** The totals that live, by path, and the places of buckets below them. */
+export class Families {
+  #rules: LayeredBook
+  readonly #totals = new Map<string, MemoryTotal>()
+  /** Those without children. */
+  readonly #idle = new DueHeap<IdleTotal>()
+
+  constructor(rules: LayeredBook) {
+    this.#rules = rules
+  }
+
+  /** When a total may be forgotten. */
+  get earliest(): number {
+    return this.#idle.earliest
+  }
+
+  /** The total of this path, such as `stripe/`; undefined: no rule has it. It lives once it is kept. */
+  find(path: string): MemoryTotal | undefined {
+    const total = this.#totals.get(path) ?? this.#innermost(path.slice(0, -1))
+    return total?.path === path ? total : undefined
+  }
+
+  /** Gives the bucket its place below the totals of its key. It counts once it is kept. */
+  place(bucket: MemoryBucket): void {
+    const total = this.#innermost(bucket.key)
+    if (total !== undefined) bucket.member = new Member(bucket, total)
+  }
+
+  /** The bucket is kept. */
+  keepMember({ total }: Member): void {
+    this.keep(total)
+    total.children++
+    this.#idle.remove(total.idle)
+  }
+
+  /** Keeps a total as long as it has children, or anything else to remember. */
+  keep(total: MemoryTotal): void {
+    if (this.#totals.has(total.path)) return
+    this.#totals.set(total.path, total)
+    this.#rest(total)
+    const { parent } = total
+    if (parent === undefined) return
+    this.keep(parent)
+    parent.children++
+    this.#idle.remove(parent.idle)
+  }
+
+  /** The bucket is forgotten. */
+  release({ total }: Member): void {
+    total.children--
+    if (total.children === 0) this.#rest(total)
+  }
+
+  /** Something of the total was changed that may have kept it. */
+  rested(total: MemoryTotal): void {
+    if (total.children === 0) this.#rest(total)
+  }
+
+  /** Forgets totals below which nothing lives, when they equal new ones. */
+  forget(now: number): void {
+    for (let count = 0; count < MOST_FORGOTTEN && this.#idle.earliest <= now; count++) {
+      const { total } = this.#idle.peek()!
+      const until = tagUntil(total, now)
+      if (total.bucket.paused) this.#idle.remove(total.idle)
+      else if (!isIdle(total.bucket, now)) this.#rest(total)
+      else if (until > now) this.#idle.set(total.idle, until)
+      else {
+        this.#idle.remove(total.idle)
+        this.#totals.delete(total.path)
+        const { parent } = total
+        if (parent === undefined) continue
+        parent.children--
+        if (parent.children === 0) this.#rest(parent)
+      }
+    }
+  }
+
+  /**
+   * Applies a rule book that was changed to the limits of the totals that the change may be about.
+   *
+   * @returns those whose limit is another
+   */
+  apply(rules: LayeredBook, change: RuleChange, now: number): MemoryTotal[] {
+    this.#rules = rules
+    const changed: MemoryTotal[] = []
+    for (const total of this.#concerned(change)) {
+      const rule = rules.totalsOf(total.path.slice(0, -1)).find(({ path }) => path === total.path)
+      if (rule === undefined || rule.limit === total.bucket.limit) continue
+      total.pattern = rule.pattern
+      recount(total.bucket, now, () => changeLimit(total.bucket, rule.limit, now))
+      total.parent?.queue.reweigh(total, rule.limit.weight)
+      total.weight = rule.limit.weight
+      changed.push(total)
+    }
+    return changed
+  }
+
+  /** Whether the totals above the bucket are others than those of which the rules tell. */
+  isMisplaced({ key, member }: MemoryBucket): boolean {
+    return !this.#isChain(key, member?.total)
+  }
+
+  /** Gives new places to the buckets that are misplaced after a change, all of them, and to the totals that are. */
+  move(misplaced: readonly MemoryBucket[], change: RuleChange): void {
+    for (const bucket of misplaced) if (bucket.member !== undefined) withdraw(bucket, bucket.member)
+    const stale = [...this.#concerned(change)]
+      .filter((total) => !this.#isChain(total.path.slice(0, -1), total))
+      .toSorted((one, other) => one.path.length - other.path.length)
+    for (const total of stale) this.#uproot(total)
+    for (const total of stale) {
+      const known = this.find(total.path)
+      if (known === undefined) continue
+      // Its count, pace and freeze go on where it stands now.
+      total.parent = known.parent
+      this.keep(total)
+    }
+    for (const bucket of misplaced) {
+      this.place(bucket)
+      if (bucket.member === undefined) continue
+      this.keepMember(bucket.member)
+      settle(bucket, bucket.member)
+    }
+  }
+
+  *#concerned(change: RuleChange): Generator<MemoryTotal> {
+    const head = beginningOf(change)
+    for (const total of this.#totals.values()) if (total.path.startsWith(head)) yield total
+  }
+
+  /** Whether these are the totals of the key, from the innermost on. */
+  #isChain(key: string, innermost: MemoryTotal | undefined): boolean {
+    let above = innermost
+    for (const { path } of this.#rules.totalsOf(key).toReversed()) {
+      if (above?.path !== path) return false
+      above = above.parent
+    }
+    return above === undefined
+  }
+
+  #uproot(total: MemoryTotal): void {
+    this.#totals.delete(total.path)
+    this.#idle.remove(total.idle)
+    const { parent } = total
+    if (parent !== undefined) {
+      parent.queue.drop(total)
+      parent.children--
+      if (parent.children === 0 && this.#totals.has(parent.path)) this.#rest(parent)
+    }
+    total.begin()
+  }
+
+  #rest(total: MemoryTotal): void {
+    this.#idle.set(total.idle, forgettableAt(total.bucket))
+  }
+
+  #innermost(key: string): MemoryTotal | undefined {
+    let parent: MemoryTotal | undefined
+    for (const { pattern, path, limit } of this.#rules.totalsOf(key)) {
+      parent = this.#totals.get(path) ?? new MemoryTotal({ pattern, path, limit, parent })
+    }
+    return parent
+  }
+}
+
+/** Takes the bucket, with all that waits and runs in it, out of the totals above it. */
+function withdraw(bucket: MemoryBucket, member: Member): void {
+  member.total.children--
+  member.total.queue.drop(member)
+  member.family.turns -= bucket.turns ?? 0
+  member.family.aside.delete(member)
+  for (const total of totalsAbove(member)) {
+    total.bucket.waiting -= bucket.waiting
+    total.running -= bucket.placesTaken
+    if (bucket.isDeparting) total.isDeparting = false
+  }
+  bucket.member = undefined
+}
+
+function settle(bucket: MemoryBucket, member: Member): void {
+  member.family.turns += bucket.turns ?? 0
+  for (const total of totalsAbove(member)) {
+    total.bucket.waiting += bucket.waiting
+    total.running += bucket.placesTaken
+    if (bucket.isDeparting) total.isDeparting = true
+  }
+}
+
+/**
+ * Until when the tag of a child without work is kept: until virtual time has passed it, or all are equal again. When that is, depends on
+ * what the others do.
+ */
+export function tagUntil(child: Member | MemoryTotal, now: number): number {
+  const total = child instanceof MemoryTotal ? child.parent : child.total
+  if (total === undefined || child.standing !== 'away') return now
+  if (total.bucket.next <= now) total.queue.rest()
+  return child.standing === 'away' ? now + TAG_ASKED : now
+}

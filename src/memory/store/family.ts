@@ -1,0 +1,120 @@
+import type { Due } from '../../core/due-heap.ts'
+import { type FairChild, FairQueue } from '../../core/fair-queue.ts'
+import { type Child, nextUnder, Total, type TotalledBucket, type TotalSlot } from '../../core/total.ts'
+import type { Charge } from './charges.ts'
+import type { JobRecord } from './job-record.ts'
+import type { MemoryBucket } from './memory-bucket.ts'
+import { nextDeparture } from './next-departure.ts'
+
+/** What a start took of a total. */
+export interface SharedStart extends TotalSlot {
+  charge: Charge | undefined
+}
+
+/** A bucket in its place below the totals above it. */
+export class Member implements TotalledBucket {
+  handle = -1
+  tag = 0
+  standing: FairChild['standing'] = 'gone'
+  weight: number
+  readonly bucket: MemoryBucket
+  readonly total: MemoryTotal
+  /** The next departure is not before this time; see `Agenda.arm`. */
+  since = Number.NEGATIVE_INFINITY
+  /** It could go, but for a handler. */
+  lacksHandler = false
+
+  constructor(bucket: MemoryBucket, total: MemoryTotal) {
+    this.bucket = bucket
+    this.total = total
+    this.weight = bucket.limit.weight
+  }
+
+  get family(): Family {
+    return this.total.family
+  }
+
+  get due(): number | undefined {
+    const { bucket } = this
+    if (bucket.jobs === 0 || bucket.paused) return undefined
+    return this.lacksHandler || bucket.isDeparting
+      ? Number.POSITIVE_INFINITY
+      : nextDeparture(bucket, this.since)
+  }
+
+  get frozenUntil(): number {
+    return this.bucket.frozenUntil
+  }
+
+  get waiting(): number {
+    return this.bucket.waiting
+  }
+
+  headAt(at: number): JobRecord {
+    return this.bucket.headAt(at)
+  }
+}
+
+/** A total in memory: it lives as long as something lives below it, or something of it is to be remembered. */
+export class MemoryTotal extends Total {
+  declare parent: MemoryTotal | undefined
+  /** Live buckets and totals directly below it. */
+  children = 0
+  /** Its place among those without children, by the time at which they may be forgotten. */
+  readonly idle: IdleTotal = { handle: -1, total: this }
+  #family: Family | undefined
+
+  /** Stands alone again, with nothing below it. */
+  begin(): void {
+    this.parent = undefined
+    this.queue = new FairQueue()
+    this.children = 0
+    this.#family = undefined
+  }
+
+  /** All that share a limit with it. */
+  get family(): Family {
+    if (this.parent !== undefined) return this.parent.family
+    this.#family ??= new Family(this)
+    return this.#family
+  }
+}
+
+export interface IdleTotal extends Due {
+  readonly total: MemoryTotal
+}
+
+/**
+ * The buckets below one outermost total. At any time one of them stands for all in the agenda: the one that is chosen to depart next, or
+ * while none can go, any of those that will.
+ */
+export class Family implements Due {
+  /** Its place among the families whose turns may have to pass by jobs that lack a handler. */
+  handle = -1
+  readonly outermost: MemoryTotal
+  representative: MemoryBucket | undefined
+  /** Turns that wait below it. */
+  turns = 0
+  /** Those that could go but for a handler, the longest first. */
+  readonly aside = new Set<Member>()
+
+  constructor(outermost: MemoryTotal) {
+    this.outermost = outermost
+  }
+
+  /** Chooses who stands for the family, and from when on; undefined: nobody can go before something changes. */
+  choose(now: number): { readonly bucket: MemoryBucket; readonly isChosen: boolean; readonly due: number } | undefined {
+    const { bucket, due } = nextUnder(this.outermost, now)
+    if (bucket !== undefined) return { bucket: (bucket as Member).bucket, isChosen: true, due }
+    const first = firstBelow(this.outermost)
+    return due === Number.POSITIVE_INFINITY || first === undefined
+      ? undefined
+      : { bucket: first.bucket, isChosen: false, due }
+  }
+}
+
+function firstBelow(total: Total): Member | undefined {
+  let child: Child | undefined = total
+  while (child instanceof Total) child = child.queue.next ?? child.queue.nextLater
+  return child as Member | undefined
+}
