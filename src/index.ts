@@ -55,6 +55,7 @@ export type {
   PreviewSample,
   RulePreview,
   RuleView,
+  TotalView,
   UnsetRuleView,
 } from './core/rule-view.ts'
 export { NotAnErrorError } from './core/thrown.ts'

@@ -100,6 +100,7 @@ export class Fairness {
     const member = this.#member(key)
     member.limit = limit
     member.weight = limit.weight
+    if (key === this.#total) this.#beginAll(limit)
     // A total that is new stands between its keys and the one that is judged.
     if (isNew && isTotal(key)) {
       this.#sharerOf.clear()
@@ -107,14 +108,27 @@ export class Fairness {
     }
   }
 
+  /** The same jobs use another amount of another limit. */
+  #beginAll(limit: Limit): void {
+    this.#largest = 0
+    for (const sharer of this.#sharers.values()) {
+      sharer.largest = 0
+      sharer.ahead.clear()
+    }
+    for (const job of this.#jobs.values()) this.#note(limit, job)
+  }
+
+  #note(limit: Limit, job: Job): void {
+    const sharer = this.#sharer(job.key)
+    sharer.largest = Math.max(sharer.largest, useOf(limit, job))
+    this.#largest = Math.max(this.#largest, sharer.largest / sharer.member.weight)
+  }
+
   #admit(id: string, job: Job, at: number): void {
     this.#jobs.set(id, job)
     this.#member(job.key).waiting.set(id, at)
-    const sharer = this.#sharer(job.key)
-    const limit = this.#member(this.#total).limit
-    if (limit === undefined) return
-    sharer.largest = Math.max(sharer.largest, useOf(limit, job))
-    this.#largest = Math.max(this.#largest, sharer.largest / sharer.member.weight)
+    const { limit } = this.#member(this.#total)
+    if (limit !== undefined) this.#note(limit, job)
   }
 
   #start(start: StartEvent): void {

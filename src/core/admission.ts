@@ -19,6 +19,8 @@ interface CountedRefusal {
   readonly isEstimate?: true | undefined
   /** The quota that the job alone exceeds, as text. */
   readonly quota?: string
+  /** The total that refuses it. */
+  readonly at?: string | undefined
 }
 
 /** The answer to an accepted request, at `now` in microseconds. */
@@ -34,12 +36,13 @@ export function accepted(id: string, key: string, place: CountedPlace, now: numb
 
 /** The answer to a rejected request, at `now` in microseconds. */
 export function rejected(key: string, reason: RejectReason, refusal: CountedRefusal, now: number): Rejected {
-  const { retryAt, waiting, capacity, isEstimate, quota } = refusal
+  const { retryAt, waiting, capacity, isEstimate, quota, at } = refusal
   const known = { reason, key, retryAfterMs: retryAfterMs(retryAt - now), waiting, capacity }
   return {
     accepted: false,
     ...known,
     ...(isEstimate && { isEstimate }),
     ...(quota !== undefined && { quota }),
+    ...(at !== undefined && { at }),
   }
 }

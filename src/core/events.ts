@@ -20,7 +20,14 @@ export interface ShaperEvents<Result = unknown> {
   admitted: [Accepted & { readonly at: number; readonly cost: number; readonly costs?: Costs }]
   /** A job was rejected; `retryAfterMs` says when to try again. */
   rejected: [
-    Rejected & { readonly at: number; readonly cost: number; readonly costs?: Costs; readonly id?: string },
+    Omit<Rejected, 'at'> & {
+      readonly at: number
+      readonly cost: number
+      readonly costs?: Costs
+      readonly id?: string
+      /** The total that rejected it, such as `stripe/`; absent if it was the limit of the key. */
+      readonly total?: string
+    },
   ]
   /**
    * A handler has started, or the caller of a turn continues in the same tick. For a handler `at` is the latest time at

@@ -166,6 +166,7 @@ export class FairQueue<Child extends FairChild> {
 
   #admit(child: Child, tag: number): void {
     child.tag = tag
+    this.#highest = Math.max(this.#highest, tag)
     child.standing = 'ready'
     this.#ready.set(child, tag)
   }

@@ -130,6 +130,11 @@ export interface Rejected {
   /** The quota that the job alone exceeds, as text such as `90000 tokens/minute`; only if it is too costly for one. */
   readonly quota?: string
   /**
+   * The total that rejected it, such as `stripe/`: the limit of the sum of that family, not that of the key. `waiting` and `capacity` are
+   * those of the total.
+   */
+  readonly at?: string
+  /**
    * A local limit (`limits.setLocal`) rejected it, and the line was not asked: `waiting` and `capacity` are those of
    * the local limit, `waiting` rounded up. Once the local limit has room, the line decides.
    */

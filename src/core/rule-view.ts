@@ -17,6 +17,12 @@ export interface RuleView {
   readonly at?: number
 }
 
+/** A total: the limit of the sum of all keys of a family. */
+export interface TotalView extends RuleView {
+  /** How the keys of the family begin, such as `stripe/eu/`: the pattern, with the segments of a key where it has `*`. */
+  readonly path: string
+}
+
 /** An override: a limit set at run time, or a pattern unset, and then without a limit. `by` and `at` as in a rule. */
 export interface OverrideView extends Omit<RuleView, 'limit' | 'origin'> {
   readonly limit?: string

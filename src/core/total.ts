@@ -111,12 +111,24 @@ export function* totalsAbove(child: Child): Generator<Total> {
   for (let total = parentOf(child); total !== undefined; total = total.parent) yield total
 }
 
-/** The total that has no room for a job of this cost, from the inside out; undefined: all have. */
-export function fullAbove(bucket: TotalledBucket, cost: number): Total | undefined {
+/** A total that has no room for a job. */
+export interface FullTotal {
+  readonly total: Total
+  /** It has room when so many units have departed, if all are of the child. */
+  readonly own: number
+  /** The same, if all are of others. */
+  readonly others: number
+}
+
+/** The total above the bucket that has no room for a job of this cost, from the inside out; undefined: all have. */
+export function fullAbove(bucket: TotalledBucket, cost: number): FullTotal | undefined {
   let child: Child = bucket
   for (const total of totalsAbove(bucket)) {
     const room = total.bucket.limit.capacity - total.waiting
-    if (cost > room || child.waiting + cost > SHARE_OF_ROOM * room) return total
+    const asked = child.waiting + cost
+    const others = Math.max(cost - room, Math.ceil(asked / SHARE_OF_ROOM) - room)
+    const own = Math.max(cost - room, Math.ceil((asked - SHARE_OF_ROOM * room) / (1 + SHARE_OF_ROOM)))
+    if (others > 0) return { total, own, others }
     child = total
   }
   return undefined

@@ -34,6 +34,8 @@ export type Verdict =
       readonly isEstimate?: true | undefined
       /** The quota that the job alone exceeds, if it is not the capacity. */
       readonly exceeded?: Quota
+      /** The total that refuses it; absent: its own limit does. */
+      readonly at?: { readonly path: string; readonly bucket: Bucket }
     }
 
 export interface AdmitRequest {
@@ -232,8 +234,12 @@ export function admit(
   retries?: Retries,
 ): Verdict {
   const verdict = judge(bucket, request, now, line, retries)
-  if (!verdict.accepted) return verdict
+  if (verdict.accepted) countIn(bucket, request)
+  return verdict
+}
+
+/** Counts a job in that was accepted. */
+export function countIn(bucket: Bucket, request: AdmitRequest): void {
   bucket.waiting += request.cost
   bucket.end?.join(request)
-  return verdict
 }

@@ -46,7 +46,9 @@ export function emitAdmission<Result>(
   const named = costs && { costs }
   if (!admission.accepted) {
     if (emitter.hears('rejected')) {
-      emitter.emit('rejected', { ...admission, cost, ...named, at, ...(id !== undefined && { id }) })
+      const { at: total, ...refusal } = admission
+      const known = { ...named, ...(id !== undefined && { id }), ...(total !== undefined && { total }) }
+      emitter.emit('rejected', { ...refusal, cost, ...known, at })
     }
   } else if (!admission.replayed && emitter.hears('admitted')) {
     emitter.emit('admitted', { ...admission, cost, ...named, at })

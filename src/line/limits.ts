@@ -7,7 +7,14 @@ import { formatLimit, type LimitInput } from '../core/limit.ts'
 import { parseOptions } from '../core/options.ts'
 import { parseRule, type Rule } from '../core/rule-book.ts'
 import type { Authorship, Override, RuleChange } from '../core/rule-layers.ts'
-import type { LocalRuleView, OverrideView, RulePreview, RuleView, UnsetRuleView } from '../core/rule-view.ts'
+import type {
+  LocalRuleView,
+  OverrideView,
+  RulePreview,
+  RuleView,
+  TotalView,
+  UnsetRuleView,
+} from '../core/rule-view.ts'
 import type { Costs } from '../core/usage.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { LocalLimits } from './local-limits.ts'
@@ -73,11 +80,22 @@ export class LiveRuleBook {
   /** @internal Returns the answer to a request, with the units of its costs that no quota of the limit of its key counts. */
   tellUncounted<Answer extends Admission | Turn>(answer: Answer, costs: Costs | undefined): Answer {
     if (costs === undefined || !answer.accepted) return answer
-    const rule = this.#store.rules.find(answer.key)
-    const uncounted = rule === undefined ? [] : uncountedUnits(rule.limit, costs)
+    const { rules } = this.#store
+    const rule = rules.find(answer.key)
+    const limits = [...(rule === undefined ? [] : [rule]), ...rules.totalsOf(answer.key)]
+    const quotas = limits.flatMap(({ limit }) => limit.quotas)
+    const uncounted = rule === undefined ? [] : uncountedUnits({ quotas }, costs)
     if (uncounted.length === 0) return answer
     // An answer may be kept, for when the same request comes again; a turn has methods, and cannot be copied.
     return 'release' in answer ? Object.assign(answer, { uncounted }) : { ...answer, uncounted }
+  }
+
+  /** The totals that limit the sum of what the key belongs to, the outermost first; empty where there is none. @throws InvalidKeyError */
+  totals(key: string): TotalView[] {
+    checkKey(key)
+    return this.#store.rules.totalsOf(key).map(({ path, pattern }) => {
+      return { path, ...viewOf(this.#store.rules.get(pattern)!) }
+    })
   }
 
   /** The rule in force with exactly this pattern. */

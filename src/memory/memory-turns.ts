@@ -1,5 +1,4 @@
 import type { Clock } from '../core/clock.ts'
-import { hasParts } from '../core/limit.ts'
 import { departedEvent, emitSettled, jobEvent } from '../line/emit.ts'
 import type { Emitter } from '../line/emitter.ts'
 import type { PendingTurns } from '../line/pending-turns.ts'
@@ -35,7 +34,7 @@ export class MemoryTurns<Result> implements Pick<Receiver, 'receive'> {
     const start = gate.pass(job)
     const isHeld = store.held.hold(job, start.at)
     store.finish(job, { kind: 'completed', result: undefined }, start.at)
-    const isBound = hasParts(job.bucket.limit)
+    const isBound = job.bucket.hasParts
     pending.depart(new ShapedJob(job, undefined, start.at), isBound ? this.#portsOf(job) : undefined)
     emitTurn(emitter, job, isBound ? { isHeld } : {}, start.at)
     // The caller is a promise reaction, and runs when this code has: after the next tick all reactions have run.

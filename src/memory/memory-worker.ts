@@ -1,6 +1,5 @@
 import type { Clock } from '../core/clock.ts'
 import { ShaperClosedError } from '../core/errors.ts'
-import { hasParts } from '../core/limit.ts'
 import type { Costs } from '../core/usage.ts'
 import { Attempt, type Handler, type Settled } from '../line/attempt.ts'
 import { departedEvent, departureTimes, emitEnd, emitSettled, jobEvent } from '../line/emit.ts'
@@ -79,7 +78,7 @@ export class MemoryWorker<Data, Result> implements ShapedWorker, Receiver {
     try {
       const start = gate.pass(job)
       const shaped = new ShapedJob(job, data, start.at)
-      if (hasParts(job.bucket.limit)) shaped.settleBy((amounts) => this.#settle(job, amounts))
+      if (job.bucket.hasParts) shaped.settleBy((amounts) => this.#settle(job, amounts))
       const attempt = new Attempt(shaped, job, this.#onSettled)
       this.#attempts.add(attempt)
       // Queued before the events that the handler causes; its time is known after the call.

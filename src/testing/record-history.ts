@@ -5,6 +5,7 @@ import { isVelvetRopeError } from '../core/errors.ts'
 import type { JobEvent } from '../core/events.ts'
 import { firstSegment } from '../core/key.ts'
 import { parseLimit } from '../core/limit.ts'
+import { isTotal } from '../core/rule-book.ts'
 import type { Costs } from '../core/usage.ts'
 import type { Handler } from '../line/attempt.ts'
 import type { Shaper } from '../shaper/shaper.ts'
@@ -48,15 +49,18 @@ export function recordHistory<Data, Result>(
     return first === segment ? id : `${segment}/${id}`
   }
 
-  const noteLimit = (key: string) => {
-    const limit = limitOf(shaper, key)
+  const noteLimit = (key: string, limit: string | undefined) => {
     if (limit === undefined || limits.get(key) === limit) return
     limits.set(key, limit)
     history.push({ type: 'limit', at, key, limit: parseLimit(limit) })
   }
+  const noteLimits = (key: string) => {
+    for (const { path, limit } of shaper.limits.totals(key)) noteLimit(path, limit)
+    if (!isTotal(key)) noteLimit(key, limitOf(shaper, key))
+  }
   const see = (key: string, atMs: number) => {
     at = atMs * MILLISECOND
-    if (!limits.has(key)) noteLimit(key)
+    if (!limits.has(key)) noteLimits(key)
   }
   const named = ({ cost, costs, ...job }: Named) => {
     return { at, id: nameOf(job), key: job.key, cost, ...(costs && { costs }) }
@@ -81,10 +85,10 @@ export function recordHistory<Data, Result>(
       const said = { departsAt: departsAt * MILLISECOND, ...(isEstimate && { isEstimate }) }
       history.push({ type: 'answer', ...named(job), accepted: true, ...said })
     })
-    .on('rejected', ({ id = '', key, cost, costs, reason, retryAfterMs, isEstimate, at: atMs, local }) => {
+    .on('rejected', ({ id = '', key, cost, costs, reason, retryAfterMs, isEstimate, at: atMs, local, total }) => {
       see(key, atMs)
-      // A local limit rejected it, not the line.
-      if (local) return
+      // A local limit rejected it, or a total, and not the limit of the key.
+      if (local || total !== undefined) return
       const retryAt = at + retryAfterMs * MILLISECOND
       const said = { reason, retryAt, ...(isEstimate && { isEstimate }) }
       history.push({ type: 'answer', ...named({ id, key, cost, costs }), accepted: false, ...said })
@@ -137,7 +141,7 @@ export function recordHistory<Data, Result>(
     })
     .on('limit', ({ at: atMs }) => {
       at = atMs * MILLISECOND
-      for (const key of limits.keys()) noteLimit(key)
+      for (const key of [...limits.keys()]) noteLimits(key)
     })
 
   return {

@@ -126,7 +126,7 @@ export class FamilyLine {
 
   /** The path of the total that has no room for a job of the key. */
   fullAt(key: string, cost: number): string | undefined {
-    return fullAbove(this.#bucket(key), cost)?.path
+    return fullAbove(this.#bucket(key), cost)?.total.path
   }
 
   /** How long the last job of the key waits at most, if nobody else comes. */

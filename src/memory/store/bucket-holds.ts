@@ -49,7 +49,7 @@ export class BucketHolds {
   }
 
   #find(name: string): MemoryBucket | MemoryTotal | undefined {
-    return isTotal(name) ? this.#buckets.families.find(name) : this.#buckets.get(name)
+    return isTotal(name) ? this.#buckets.families.get(name) : this.#buckets.get(name)
   }
 
   /** It lives from now on, until nothing of it is to be remembered. */

@@ -29,7 +29,12 @@ export class Families {
     return this.#idle.earliest
   }
 
-  /** The total of this path, such as `stripe/`; undefined: no rule has it. It lives once it is kept. */
+  /** The live total of this path, such as `stripe/`. */
+  get(path: string): MemoryTotal | undefined {
+    return this.#totals.get(path)
+  }
+
+  /** The live total of this path, or a new one, which does not live until `keep`; undefined: no rule has it. */
   find(path: string): MemoryTotal | undefined {
     const total = this.#totals.get(path) ?? this.#innermost(path.slice(0, -1))
     return total?.path === path ? total : undefined

@@ -1,6 +1,7 @@
 import type { Due } from '../../core/due-heap.ts'
 import { type FairChild, FairQueue } from '../../core/fair-queue.ts'
-import { type Child, nextUnder, Total, type TotalledBucket, type TotalSlot } from '../../core/total.ts'
+import { hasParts } from '../../core/limit.ts'
+import { type Child, nextUnder, Total, type TotalledBucket, type TotalSlot, totalsAbove } from '../../core/total.ts'
 import type { Charge } from './charges.ts'
 import type { JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
@@ -50,8 +51,15 @@ export class Member implements TotalledBucket {
     return this.bucket.waiting
   }
 
+  /** Whether a total above it has more than a pace. */
+  get hasParts(): boolean {
+    for (const { bucket } of totalsAbove(this)) if (hasParts(bucket.limit)) return true
+    return false
+  }
+
   headAt(at: number): JobRecord {
-    return this.bucket.headAt(at)
+    // A total that is frozen is asked at the end of its freeze, which may be before a retry is ready.
+    return this.bucket.headAt(at) ?? this.bucket.headAt(Number.POSITIVE_INFINITY)
   }
 }
 

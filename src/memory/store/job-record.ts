@@ -3,7 +3,6 @@ import { MILLISECOND } from '../../core/duration.ts'
 import type { Accepted, EndState, JobSettings, JobState, JobView } from '../../core/job.ts'
 import { mayBecome } from '../../core/job.ts'
 import { twinName } from '../../core/job-name.ts'
-import { hasParts } from '../../core/limit.ts'
 import type { WaitingJob } from '../../core/projection.ts'
 import type { Costs } from '../../core/usage.ts'
 import type { JobRequest, WorkerJob } from '../../line/job.ts'
@@ -83,7 +82,7 @@ export class JobRecord implements WorkerJob, WaitingJob, LineEntry, Due {
     this.admittedAt = now
     const { deadline, traceparent, isTurn, costs, holdFor } = request
     if (costs !== undefined) this.costs = costs
-    if (holdFor !== undefined && hasParts(bucket.limit)) this.holdFor = holdFor
+    if (holdFor !== undefined && bucket.hasParts) this.holdFor = holdFor
     if (traceparent !== undefined) this.traceparent = traceparent
     if (isTurn) this.isTurn = true
     if (isTwin) this.isTwin = true

@@ -2,7 +2,7 @@ import { type Bucket, projectionOf } from '../../core/bucket.ts'
 import { type BucketState, bucketState } from '../../core/bucket-view.ts'
 import type { Due, DueHeap } from '../../core/due-heap.ts'
 import type { SegmentUse } from '../../core/heap-use.ts'
-import type { Limit } from '../../core/limit.ts'
+import { hasParts, type Limit } from '../../core/limit.ts'
 import type { LineEnd } from '../../core/line-end.ts'
 import { advance, type Retries, type WaitingJob } from '../../core/projection.ts'
 import type { Rule } from '../../core/rule-book.ts'
@@ -118,6 +118,11 @@ export class MemoryBucket implements Bucket, Due {
   /** When the first retry is ready; Infinity: none waits. */
   get retryReadyAt(): number {
     return this.#returned?.retries.earliest ?? Number.POSITIVE_INFINITY
+  }
+
+  /** Whether its limit, or that of a total above it, has more than a pace. */
+  get hasParts(): boolean {
+    return hasParts(this.limit) || this.member?.hasParts === true
   }
 
   /** How many of the places of the limit are taken. */

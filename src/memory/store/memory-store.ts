@@ -1,4 +1,5 @@
 import { accepted, rejected } from '../../core/admission.ts'
+import { nextSlot } from '../../core/bucket.ts'
 import { IdConflictError } from '../../core/errors.ts'
 import { HeapUse } from '../../core/heap-use.ts'
 import type { Admission } from '../../core/job.ts'
@@ -8,6 +9,7 @@ import { hasParts } from '../../core/limit.ts'
 import { nameOfQuota } from '../../core/quota-input.ts'
 import type { RuleChange } from '../../core/rule-layers.ts'
 import { joinUnder } from '../../core/total.ts'
+import { judgeUnder } from '../../core/total-verdict.ts'
 import type { Costs } from '../../core/usage.ts'
 import * as verdicts from '../../core/verdict.ts'
 import type { JobRequest } from '../../line/job.ts'
@@ -80,8 +82,9 @@ export class MemoryStore {
     const answer = known?.answer
     if (answer !== undefined) return { ...answer, ...this.#buckets.fillOf(answer.key), replayed: true }
     const bucket = this.#buckets.findOpen(request.key)
-    const verdict = verdicts.admit(bucket, request, now, bucket.line(now), bucket.retries)
+    const verdict = judge(bucket, request, now)
     if (!verdict.accepted) return rejectedBy(bucket, verdict, now)
+    verdicts.countIn(bucket, request)
     const position = bucket.ahead(verdict.retriesAhead) + 1
     this.#buckets.keep(bucket)
     const job = this.#jobs.add(request, bucket, now)
@@ -116,7 +119,7 @@ export class MemoryStore {
   forecast(key: string, cost: number, now: number, costs?: Costs): Admission {
     const bucket = this.#buckets.findOpen(key)
     const request = { cost, costs, deadline: Number.POSITIVE_INFINITY }
-    const verdict = verdicts.judge(bucket, request, now, bucket.line(now), bucket.retries)
+    const verdict = judge(bucket, request, now)
     if (!verdict.accepted) return rejectedBy(bucket, verdict, now)
     const { departsAt, retriesAhead, isEstimate } = verdict
     const position = bucket.ahead(retriesAhead) + 1
@@ -242,13 +245,23 @@ export class MemoryStore {
   }
 }
 
+function judge(bucket: MemoryBucket, request: verdicts.AdmitRequest, now: number): verdicts.Verdict {
+  const { member, limit, retries } = bucket
+  const own = verdicts.judge(bucket, request, now, bucket.line(now), retries)
+  if (member === undefined) return own
+  const line = { bucket: member, limit, slot: nextSlot(bucket, now), hasRetries: retries !== undefined }
+  return judgeUnder(line, own, request, now)
+}
+
 function joinFamily(member: Member, job: JobRecord): void {
   joinUnder(member, job)
   if (job.isTurn) member.family.turns++
 }
 
-function rejectedBy(bucket: MemoryBucket, { reason, retryAt, isEstimate, exceeded }: Refused, now: number) {
-  const { key, waiting, limit } = bucket
+function rejectedBy(bucket: MemoryBucket, { reason, retryAt, isEstimate, exceeded, at }: Refused, now: number) {
+  const { key } = bucket
+  const { waiting, limit } = at?.bucket ?? bucket
   const quota = exceeded && { quota: nameOfQuota(exceeded) }
-  return rejected(key, reason, { retryAt, waiting, capacity: limit.capacity, isEstimate, ...quota }, now)
+  const refusal = { retryAt, waiting, capacity: limit.capacity, isEstimate, at: at?.path, ...quota }
+  return rejected(key, reason, refusal, now)
 }
