@@ -1,4 +1,5 @@
 import { quote } from '../core/describe.ts'
+import { isTotal } from '../core/key.ts'
 import { hasParts, type Limit } from '../core/limit.ts'
 import { lengthOf } from '../core/quota.ts'
 import type { Costs } from '../core/usage.ts'
@@ -6,7 +7,7 @@ import { Gcra, ROUNDING } from './gcra.ts'
 import type { Breach, HistoryEvent, LimitEvent, StartEvent } from './history.ts'
 import { instant, span } from './law.ts'
 import { unitsIn } from './quota-book.ts'
-import { isTotal, isWithin } from './totals.ts'
+import { isWithin } from './totals.ts'
 
 /** A key, or a total below the one that is judged. */
 interface Member {
@@ -100,25 +101,27 @@ export class Fairness {
     const member = this.#member(key)
     member.limit = limit
     member.weight = limit.weight
-    if (key === this.#total) this.#beginAll(limit)
     // A total that is new stands between its keys and the one that is judged.
-    if (isNew && isTotal(key)) {
+    if (isNew && isTotal(key) && isWithin(key, this.#total)) {
       this.#sharerOf.clear()
       this.#sharers.clear()
-    }
+      this.#beginAll()
+    } else if (key === this.#total) this.#beginAll()
   }
 
-  /** The same jobs use another amount of another limit. */
-  #beginAll(limit: Limit): void {
+  /** The same jobs use another amount of another limit, or are of other children. */
+  #beginAll(): void {
     this.#largest = 0
     for (const sharer of this.#sharers.values()) {
       sharer.largest = 0
       sharer.ahead.clear()
     }
-    for (const job of this.#jobs.values()) this.#note(limit, job)
+    for (const job of this.#jobs.values()) this.#note(job)
   }
 
-  #note(limit: Limit, job: Job): void {
+  #note(job: Job): void {
+    const { limit } = this.#member(this.#total)
+    if (limit === undefined) return
     const sharer = this.#sharer(job.key)
     sharer.largest = Math.max(sharer.largest, useOf(limit, job))
     this.#largest = Math.max(this.#largest, sharer.largest / sharer.member.weight)
@@ -127,8 +130,7 @@ export class Fairness {
   #admit(id: string, job: Job, at: number): void {
     this.#jobs.set(id, job)
     this.#member(job.key).waiting.set(id, at)
-    const { limit } = this.#member(this.#total)
-    if (limit !== undefined) this.#note(limit, job)
+    this.#note(job)
   }
 
   #start(start: StartEvent): void {

@@ -1,3 +1,4 @@
+import { isTotal } from '../core/key.ts'
 import type { HistoryEvent } from './history.ts'
 
 /** The totals of which a history tells, such as `stripe/`. */
@@ -7,11 +8,6 @@ export function totalsIn(history: readonly HistoryEvent[]): string[] {
     if (event.type === 'limit' && isTotal(event.key)) totals.add(event.key)
   }
   return [...totals]
-}
-
-/** Whether the key names a total. */
-export function isTotal(key: string): boolean {
-  return key.endsWith('/')
 }
 
 /** Whether a key, or another total, belongs to the family of a total. */

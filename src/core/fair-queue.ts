@@ -23,7 +23,7 @@ const MOST_FORGOTTEN = 4
  * virtual time at which its next departure begins; the child with the lowest tag goes next, its tag moves on by what it used in
  * proportion to its weight, and the virtual time of the queue is the tag of the child that went last.
  *
- * What a child used is told in microseconds of the shared limit, so that virtual time passes as fast as real time where all weights
+ * What a child used is told in cost units of the shared limit, so that virtual time goes on by one with each unit where all weights
  * are 1 and one child has work, and slower the more have.
  *
  * Three rules are not in the paper. Without them the shares are wrong where lines are short or children have limits of their own:

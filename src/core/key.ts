@@ -44,6 +44,24 @@ export function checkKey(key: unknown, what = 'key'): asserts key is string {
   }
 }
 
+/** Whether a pattern, or what stands for a key, names a total: the limit of the sum of a family. */
+export function isTotal(name: string): boolean {
+  return name.endsWith('/')
+}
+
+/**
+ * Checks the key of a bucket. One that ends in `/` would be the name of a family: a total limits the sum of its keys.
+ *
+ * @throws InvalidKeyError
+ */
+export function checkBucketKey(key: unknown): asserts key is string {
+  checkKey(key)
+  if (!isTotal(key)) return
+  throw new InvalidKeyError(
+    `expected a key of one line, which does not end in / as families do, got: ${quote(key)}`,
+  )
+}
+
 /** Whether a key equals `head` or is below it: `a/b` is below `a`, `ab` is not. */
 export function isUnder(key: string, head: string): boolean {
   return key.startsWith(head) && (key.length === head.length || key[head.length] === '/')

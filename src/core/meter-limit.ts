@@ -1,5 +1,6 @@
 import { quote } from './describe.ts'
 import { InvalidLimitError } from './errors.ts'
+import { isTotal } from './key.ts'
 import { type Limit, type LimitInput, parseCountedLimit, parseMeterLimit } from './limit.ts'
 import { isQuotaText } from './quota-input.ts'
 import { formatRate } from './rate.ts'
@@ -12,7 +13,8 @@ const COUNTED_FIELDS: readonly string[] = [...FIELDS, 'quotas']
  *
  * @throws InvalidLimitError
  */
-export function parseOwnMeterLimit(input: LimitInput): Limit {
+export function parseOwnMeterLimit(input: LimitInput, pattern = '*'): Limit {
+  checkNoTotal(pattern)
   const limit = parseMeterLimit(input)
   const more = furtherParts(input, FIELDS)[0]
   if (more === undefined) return limit
@@ -24,11 +26,19 @@ export function parseOwnMeterLimit(input: LimitInput): Limit {
  *
  * @throws InvalidLimitError
  */
-export function parseOwnCountedLimit(input: LimitInput): Limit {
+export function parseOwnCountedLimit(input: LimitInput, pattern = '*'): Limit {
+  checkNoTotal(pattern)
   const limit = parseCountedLimit(input)
   const more = furtherParts(input, COUNTED_FIELDS).find((part) => !isQuotaText(part))
   if (more === undefined) return limit
   throw notMetered("a capacity, a rate and quotas, such as '100, 10/s, 2000/day'", more)
+}
+
+function checkNoTotal(pattern: string): void {
+  if (!isTotal(pattern)) return
+  throw new InvalidLimitError(
+    `expected a pattern of keys, got that of a total: ${quote(pattern)}; a meter counts each key alone`,
+  )
 }
 
 /** What was written beside capacity and rate: the parts of a text, or the fields that are not known. */

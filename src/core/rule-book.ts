@@ -1,6 +1,6 @@
 import { describe, quote } from './describe.ts'
 import { InvalidKeyError, InvalidLimitError, NoLimitError } from './errors.ts'
-import { checkKey } from './key.ts'
+import { checkKey, isTotal } from './key.ts'
 import { type Limit, type LimitInput, parseLimit } from './limit.ts'
 
 /** A rule: a pattern and the limit of the keys that it applies to, of each; or of the sum of a family, if the pattern ends in `/`. */
@@ -15,8 +15,8 @@ export interface TotalRule extends Rule {
   readonly path: string
 }
 
-/** `parseLimit`, or another parser of the same input. */
-type ReadLimit = (input: LimitInput) => Limit
+/** `parseLimit`, or another parser of the same input; it may refuse the limit for its pattern. */
+type ReadLimit = (input: LimitInput, pattern: string) => Limit
 
 interface Node {
   /** Number of segments that lead to it. */
@@ -130,11 +130,6 @@ export function parseRule(pattern: string, input: LimitInput, read: ReadLimit = 
   return Object.freeze({ pattern, limit: parseLimitOf(pattern, input, read) })
 }
 
-/** Whether the pattern, or what stands for a key, names a total. */
-export function isTotal(pattern: string): boolean {
-  return pattern.endsWith('/')
-}
-
 const NO_TOTALS: readonly TotalRule[] = []
 
 function placeOf(pattern: string): 'rule' | 'total' {
@@ -228,7 +223,7 @@ function checkPattern(pattern: string): void {
 
 function parseLimitOf(pattern: string, input: LimitInput, read: ReadLimit): Limit {
   try {
-    return read(input)
+    return read(input, pattern)
   } catch (error) {
     if (error instanceof InvalidLimitError)
       throw new InvalidLimitError(`limit ${quote(pattern)}: ${error.message}`)

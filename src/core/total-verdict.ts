@@ -44,7 +44,12 @@ export function judgeUnder(line: LineUnder, own: Verdict, request: AdmitRequest,
 
 function tooCostly(total: Total, request: AdmitRequest): Verdict | undefined {
   const { limit } = total.bucket
-  const refused = { accepted: false, reason: 'too-costly', retryAt: Number.POSITIVE_INFINITY, at: total } as const
+  const refused = {
+    accepted: false,
+    reason: 'too-costly',
+    retryAt: Number.POSITIVE_INFINITY,
+    at: total,
+  } as const
   if (request.cost > limit.capacity) return refused
   const index = chargesOf(limit, request).findIndex((units, at) => units > limit.quotas[at]!.amount)
   return index === -1 ? undefined : { ...refused, exceeded: limit.quotas[index]! }
@@ -68,7 +73,10 @@ function refusedAt(line: LineUnder, { total, own, others }: FullTotal, now: numb
   if (isAlone(line, now) && own <= line.bucket.waiting) {
     return { accepted: false, reason, retryAt: departureBehind(line, own - 1, now), at: total }
   }
-  const retryAt = Math.max(nextSlot(shared, now) + shared.limit.interval * (others - 1), now + shared.limit.interval)
+  const retryAt = Math.max(
+    nextSlot(shared, now) + shared.limit.interval * (others - 1),
+    now + shared.limit.interval,
+  )
   return { accepted: false, reason, retryAt, isEstimate: true, at: total }
 }
 
@@ -104,7 +112,8 @@ function isAlone({ bucket, limit, hasRetries }: LineUnder, now: number): boolean
   if (hasRetries || !isSteady(limit)) return false
   for (const total of totalsAbove(bucket)) {
     const { bucket: shared, waiting } = total
-    if (waiting > bucket.waiting || !isSteady(shared.limit) || shared.paused || shared.frozenUntil > now) return false
+    if (waiting > bucket.waiting || !isSteady(shared.limit) || shared.paused || shared.frozenUntil > now)
+      return false
   }
   return true
 }

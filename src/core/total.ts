@@ -9,10 +9,10 @@ export interface TotalledBucket extends FairChild {
   /** The innermost total above it. */
   readonly total: Total
   /**
-   * When its own limits let its next departure go, also if that has passed; Infinity: not before something changes; undefined: nothing
-   * waits, or it is paused.
+   * When its own limits let its next departure go, if that is the one of `now` or later; also if that time has passed. Infinity: not
+   * before something changes; undefined: nothing waits, or it is paused.
    */
-  readonly due: number | undefined
+  dueAt(now: number): number | undefined
   readonly frozenUntil: number
   /** Cost units that wait. */
   readonly waiting: number
@@ -81,18 +81,20 @@ export class Total implements FairChild {
   }
 
   /** When it lets the child go whose turn it is, as for a bucket. */
-  get due(): number | undefined {
+  dueAt(now: number): number | undefined {
     const { queue, bucket, running } = this
     const { next, laterAt: later } = queue
     if (bucket.paused || (next === undefined && queue.nextLater === undefined)) return undefined
     if (running >= bucket.limit.concurrency || this.isDeparting) return Number.POSITIVE_INFINITY
-    const from = buckets.nextSlot(bucket, next?.due ?? later)
+    const from = buckets.nextSlot(bucket, next?.dueAt(now) ?? later)
     const { head } = this
     if (head === undefined || bucket.usage === undefined) return from
-    const charges = usages.chargesOf(bucket.limit, head.headAt(from))
-    const at = usages.roomAt(bucket.limit, bucket.usage, charges, from)
+    // Another job may be first by now than the one that was, and need more.
+    const soonest = Math.max(from, now)
+    const charges = usages.chargesOf(bucket.limit, head.headAt(soonest))
+    const at = usages.roomAt(bucket.limit, bucket.usage, charges, soonest)
     // Meanwhile another may come whose turn is first, and which may need less.
-    return at === from ? at : Math.max(from, Math.min(at, later))
+    return at === soonest ? from : Math.max(soonest, Math.min(at, later))
   }
 
   /** The bucket below it whose turn it is; undefined: none can go before a time, or it is to be seen which. */
@@ -169,9 +171,9 @@ export function waitAtMost(
     if (hasParts(limit) || shared.paused || shared.frozenUntil > now) return undefined
     if (child.standing !== 'ready' && child.standing !== 'held') return undefined
     // The child is at most that far behind its share, as it joins, as others go, and as it comes back from its own limits.
-    const use = queue.weights * ((needed * limit.interval) / child.weight + 3 * queue.largest)
-    wait += Math.max(0, buckets.nextSlot(shared, now) - now) + use
-    needed = use / limit.interval
+    const ahead = queue.weights * (needed / child.weight + 3 * queue.largest)
+    wait += Math.max(0, buckets.nextSlot(shared, now) - now) + ahead * limit.interval
+    needed = ahead
     child = total
   }
   return wait
@@ -194,7 +196,8 @@ export function nextUnder(
   now: number,
 ): { readonly bucket?: TotalledBucket; readonly due: number } {
   bringUp(outermost, now)
-  const { due = Number.POSITIVE_INFINITY, head, queue } = outermost
+  const { head, queue } = outermost
+  const due = outermost.dueAt(now) ?? Number.POSITIVE_INFINITY
   return due <= now && head !== undefined ? { bucket: head, due } : { due: due <= now ? queue.laterAt : due }
 }
 
@@ -229,14 +232,14 @@ export interface TotalSlot {
 }
 
 /**
- * What a departure uses of a limit, in microseconds: by the part of which it takes most, so that few calls with many tokens use as much
- * as many with few.
+ * What a departure uses of a limit, in cost units: by the part of which it takes most, so that few calls with many tokens use as much
+ * as many with few. What it uses of a pace alone does not change with the pace.
  */
 export function useOf(limit: Limit, job: usages.Counted): number {
-  let use = limit.interval * job.cost
+  let use = job.cost
   for (const [index, units] of usages.chargesOf(limit, job).entries()) {
     const { amount, window } = limit.quotas[index]!
-    use = Math.max(use, (units * lengthOf(window)) / amount)
+    use = Math.max(use, (units * lengthOf(window)) / (amount * limit.interval))
   }
   return use
 }
@@ -247,7 +250,8 @@ function parentOf(child: Child): Total | undefined {
 
 function place(child: Child, total: Total, now: number): void {
   const { queue } = total
-  const { due, standing, frozenUntil } = child
+  const { standing, frozenUntil } = child
+  const due = child.dueAt(now)
   const takesPart = standing === 'ready' || standing === 'held'
   if (due === undefined) {
     if (takesPart || standing === 'frozen') queue.leave(child)

@@ -4,7 +4,7 @@ import { describe } from '../core/describe.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { DataTooLargeError, InvalidOptionsError, isVelvetRopeError } from '../core/errors.ts'
 import type { JobSettings, Rejected, TurnRefusal } from '../core/job.ts'
-import { checkKey } from '../core/key.ts'
+import { checkBucketKey, checkKey } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
 import {
   type BucketQuery,
@@ -62,7 +62,7 @@ export class RequestReader {
 
   /** @throws InvalidKeyError, InvalidDataError, DataTooLargeError or InvalidOptionsError */
   read(key: string, data: unknown, input: EnqueueOptions | undefined): JobRequest {
-    checkKey(key)
+    checkBucketKey(key)
     const text = encodeData(data)
     this.#checkSize(text)
     const options = input === undefined ? NO_OPTIONS : parseOptions(enqueueOptionsSchema, input, 'enqueue')
@@ -125,7 +125,7 @@ export function readImmediateTurn(key: string, input: TryAcquireOptions): JobReq
 type TurnParts = Pick<z.output<typeof acquireOptionsSchema>, 'cost' | 'costs' | 'holdMs'>
 
 function turnRequest(key: string, { cost, costs, holdMs }: TurnParts, timeoutMs: number): JobRequest {
-  checkKey(key)
+  checkBucketKey(key)
   const deadline = timeoutMs * MILLISECOND
   const turn = { id: undefined, key, data: 'null', cost, deadline, settings: TURN_SETTINGS } as const
   return { ...turn, isTurn: true, holdFor: holdMs * MILLISECOND, ...(costs && { costs }) }
@@ -138,7 +138,7 @@ export function refusalOfTurn({ reason, ...refusal }: Rejected): TurnRefusal {
 
 /** Reads the arguments of `forecast`. @throws InvalidKeyError or InvalidOptionsError */
 export function readForecast(key: string, asked: number | ForecastOptions) {
-  checkKey(key)
+  checkBucketKey(key)
   const input = typeof asked === 'object' && asked !== null ? asked : { cost: asked }
   const { cost = 1, costs } = parseOptions(forecastOptionsSchema, input, 'forecast')
   return { cost, costs }
@@ -153,7 +153,7 @@ export function readFreeze(key: string, forMs: number, input: FreezeOptions): Fr
 
 /** Reads the arguments of `line`, and returns how many jobs to list. @throws InvalidKeyError or InvalidOptionsError */
 export function readLineLimit(key: string, input: LineOptions): number {
-  checkKey(key)
+  checkBucketKey(key)
   return parseOptions(peekOptionsSchema, input, 'line').limit
 }
 

@@ -1,7 +1,7 @@
 import { describe } from '../core/describe.ts'
 import { SECOND } from '../core/duration.ts'
 import { isVelvetRopeError } from '../core/errors.ts'
-import { checkKey } from '../core/key.ts'
+import { checkBucketKey } from '../core/key.ts'
 import type { Costs } from '../core/usage.ts'
 import type { Arrival } from './arrival.ts'
 
@@ -73,7 +73,7 @@ function checkedCosts(costs: ArrivalValues['costs'] = {}, blame: Blame): Costs |
 
 function checked(key: unknown, blame: Blame): string {
   try {
-    checkKey(key)
+    checkBucketKey(key)
     return key
   } catch (error) {
     if (isVelvetRopeError(error)) throw blame('key', error.message)

@@ -3,9 +3,8 @@ import { type Clock, monotonicNow } from '../core/clock.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import { isVelvetRopeError } from '../core/errors.ts'
 import type { JobEvent } from '../core/events.ts'
-import { firstSegment } from '../core/key.ts'
+import { firstSegment, isTotal } from '../core/key.ts'
 import { parseLimit } from '../core/limit.ts'
-import { isTotal } from '../core/rule-book.ts'
 import type { Costs } from '../core/usage.ts'
 import type { Handler } from '../line/attempt.ts'
 import type { Shaper } from '../shaper/shaper.ts'
@@ -85,14 +84,17 @@ export function recordHistory<Data, Result>(
       const said = { departsAt: departsAt * MILLISECOND, ...(isEstimate && { isEstimate }) }
       history.push({ type: 'answer', ...named(job), accepted: true, ...said })
     })
-    .on('rejected', ({ id = '', key, cost, costs, reason, retryAfterMs, isEstimate, at: atMs, local, total }) => {
-      see(key, atMs)
-      // A local limit rejected it, or a total, and not the limit of the key.
-      if (local || total !== undefined) return
-      const retryAt = at + retryAfterMs * MILLISECOND
-      const said = { reason, retryAt, ...(isEstimate && { isEstimate }) }
-      history.push({ type: 'answer', ...named({ id, key, cost, costs }), accepted: false, ...said })
-    })
+    .on(
+      'rejected',
+      ({ id = '', key, cost, costs, reason, retryAfterMs, isEstimate, at: atMs, local, total }) => {
+        see(key, atMs)
+        // A local limit rejected it, or a total, and not the limit of the key.
+        if (local || total !== undefined) return
+        const retryAt = at + retryAfterMs * MILLISECOND
+        const said = { reason, retryAt, ...(isEstimate && { isEstimate }) }
+        history.push({ type: 'answer', ...named({ id, key, cost, costs }), accepted: false, ...said })
+      },
+    )
     .on('departed', (job) => {
       see(job.key, job.at)
       const subject = named(job)

@@ -1,10 +1,22 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Shaper } from '../../src/index.ts'
-import { checkHistory, recordHistory, VirtualClock } from '../../src/testing.ts'
+import { FreezeError, Shaper } from '../../src/index.ts'
+import { checkHistory, type HistoryEvent, recordHistory, VirtualClock } from '../../src/testing.ts'
 
 const MS = 1_000
-const KEYS = ['a', 'a/z', 'a/x', 'a/x/2', 'a/x/1', 'a/x/1/3', 'a/x/1/4', 'a/y/5', 'a/y/6', 'b/1', 'b/2'] as const
+const KEYS = [
+  'a',
+  'a/z',
+  'a/x',
+  'a/x/2',
+  'a/x/1',
+  'a/x/1/3',
+  'a/x/1/4',
+  'a/y/5',
+  'a/y/6',
+  'b/1',
+  'b/2',
+] as const
 const TOTALS = ['a/', 'a/x/', 'a/*/', 'a/x/1/', '*/'] as const
 
 const weighed = (...limits: readonly string[]) =>
@@ -20,6 +32,7 @@ const ofTotal = weighed(
   '30, 20/s, 2 at once',
   '30, 50/s, 20/second',
   '30, 50/s, 90 tokens/second 10 each',
+  '30, 50/s, 90 tokens/second 10 each, 12 per 2 seconds, 3 at once',
 )
 
 const step = fc.record({
@@ -27,17 +40,35 @@ const step = fc.record({
   key: fc.constantFrom(...KEYS),
   family: fc.constantFrom('a/', 'a/x/', 'a/x/1/', 'a/y/'),
   action: fc.oneof(
-    { weight: 8, arbitrary: fc.record({ do: fc.constant('enqueue' as const), cost: fc.integer({ min: 1, max: 3 }) }) },
+    {
+      weight: 8,
+      arbitrary: fc.record({
+        do: fc.constant('enqueue' as const),
+        cost: fc.integer({ min: 1, max: 3 }),
+        tokens: fc.option(fc.integer({ min: 1, max: 60 }), { nil: undefined }),
+        deadlineMs: fc.option(fc.integer({ min: 1, max: 4_000 }), { nil: undefined, freq: 4 }),
+      }),
+    },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('turn' as const), holdsMs: fc.nat(300) }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const) }) },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('freeze' as const), forMs: fc.nat(500), whole: fc.boolean() }) },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('pause' as const), forMs: fc.nat(500), whole: fc.boolean() }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant('freeze' as const), forMs: fc.nat(500), whole: fc.boolean() }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constant('pause' as const), forMs: fc.nat(500), whole: fc.boolean() }),
+    },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('key limit' as const), limit: ofKey }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('total limit' as const), limit: ofTotal }) },
   ),
 })
 
-const fate = fc.record({ takesMs: fc.nat(300), fails: fc.boolean(), freezes: fc.boolean() })
+const fate = fc.record({
+  takesMs: fc.nat(300),
+  ends: fc.constantFrom('well', 'well', 'badly', 'frozen'),
+  settles: fc.option(fc.nat(90), { nil: undefined }),
+})
 
 const scenario = fc.record({
   keys: fc.dictionary(fc.constantFrom('*', ...KEYS), ofKey),
@@ -58,11 +89,17 @@ test('below totals of any shape, whatever comes, every law holds and all jobs de
       })
       const recording = recordHistory(shaper, clock)
       let calls = 0
+      const hasFrozen = new Set<string>()
       shaper.work(
-        recording.timed(async () => {
-          const { takesMs, fails } = fates[calls++ % fates.length]!
+        recording.timed(async (job) => {
+          const { takesMs, ends, settles } = fates[calls++ % fates.length]!
           await clock.sleep(takesMs * MS)
-          if (fails) throw new Error('no')
+          // Where nothing counts tokens at the moment, it is refused.
+          if (settles !== undefined) await job.settle({ tokens: settles }).catch(() => false)
+          if (ends === 'badly') throw new Error('no')
+          if (ends !== 'frozen' || hasFrozen.has(job.id)) return
+          hasFrozen.add(job.id)
+          throw new FreezeError({ forMs: takesMs + 1 })
         }),
         { concurrency: handlers },
       )
@@ -73,7 +110,12 @@ test('below totals of any shape, whatever comes, every law holds and all jobs de
         const isKnown = shaper.limits.totals(family.slice(0, -1)).some(({ path }) => path === family)
         const held = 'whole' in action && action.whole && isKnown ? family : key
         if (action.do === 'enqueue') {
-          const answer = await shaper.enqueue(key, null, { cost: action.cost })
+          const { cost, tokens, deadlineMs } = action
+          const answer = await shaper.enqueue(key, null, {
+            cost,
+            ...(tokens !== undefined && { costs: { tokens } }),
+            ...(deadlineMs !== undefined && { deadlineMs }),
+          })
           if (answer.accepted) ids.push(answer.id)
         } else if (action.do === 'turn') {
           void shaper
@@ -109,3 +151,78 @@ test('below totals of any shape, whatever comes, every law holds and all jobs de
     { numRuns: 300 },
   )
 }, 120_000)
+
+const comesAndGoes = fc.record({
+  afterMs: fc.nat(400),
+  key: fc.constantFrom(...KEYS),
+  action: fc.oneof(
+    {
+      weight: 4,
+      arbitrary: fc.record({ do: fc.constant('enqueue' as const), jobs: fc.integer({ min: 1, max: 6 }) }),
+    },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('turn' as const), holdsMs: fc.nat(500) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        do: fc.constant('set' as const),
+        total: fc.constantFrom(...TOTALS),
+        limit: ofTotal,
+      }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: fc.constant('unset' as const), total: fc.constantFrom(...TOTALS) }),
+    },
+  ),
+})
+
+test('totals that come and go under a backlog lose no job, and keep the laws of keys; the last ones hold', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(comesAndGoes, { minLength: 1, maxLength: 40, size: 'max' }),
+      fc.dictionary(fc.constantFrom('*', ...KEYS), ofKey),
+      fc.array(fc.nat(700), { minLength: 1, maxLength: 5 }),
+      async (steps, keys, takes) => {
+        const clock = new VirtualClock()
+        const shaper = new Shaper<null>('families', { limits: { '*': '20, 20/s', ...keys }, clock })
+        const recording = recordHistory(shaper, clock)
+        let calls = 0
+        shaper.work(recording.timed(() => clock.sleep(takes[calls++ % takes.length]! * MS)))
+        for (const { afterMs, key, action } of steps) {
+          await clock.advance(afterMs * MS)
+          if (action.do === 'set') await shaper.limits.set(action.total, action.limit)
+          else if (action.do === 'unset') await shaper.limits.unset(action.total)
+          else if (action.do === 'turn') {
+            void shaper.acquire(key).then(
+              async (turn) => {
+                await clock.sleep(action.holdsMs * MS)
+                await turn.release()
+              },
+              () => undefined,
+            )
+          } else for (let job = 0; job < action.jobs; job++) await shaper.enqueue(key, null)
+        }
+        await clock.advance(600_000 * MS)
+        const { waiting, running } = await shaper.audit()
+        expect({ waiting, running }).toEqual({ waiting: 0, running: 0 })
+        await recording.audit()
+        const ofKeys = checkHistory(recording.history.filter((event) => !isOfTotal(event)))
+        expect(ofKeys).toEqual([])
+        await clock.advance(7_200_000 * MS)
+        expect((await shaper.buckets()).total).toBe(0)
+        // What is in force now holds from now on, whatever stood below which total before.
+        const after = recordHistory(shaper, clock)
+        for (const key of KEYS) for (let job = 0; job < 3; job++) await shaper.enqueue(key, null)
+        await clock.advance(600_000 * MS)
+        expect((await shaper.audit()).waiting).toBe(0)
+        expect(checkHistory(after.history)).toEqual([])
+        await shaper.close()
+      },
+    ),
+    { numRuns: 200 },
+  )
+}, 120_000)
+
+function isOfTotal(event: HistoryEvent): boolean {
+  return 'key' in event && event.key.endsWith('/')
+}

@@ -48,7 +48,7 @@ class FamilyBucket implements TotalledBucket {
     return this.bucket.waiting
   }
 
-  get due(): number | undefined {
+  dueAt(): number | undefined {
     const { bucket, jobs, running } = this
     if (jobs.length === 0 || bucket.paused) return undefined
     if (running >= bucket.limit.concurrency) return Number.POSITIVE_INFINITY

@@ -1,6 +1,6 @@
 import * as bucketCore from '../../core/bucket.ts'
 import { NoLimitError } from '../../core/errors.ts'
-import { isTotal } from '../../core/rule-book.ts'
+import { isTotal } from '../../core/key.ts'
 import type { Agenda } from './agenda.ts'
 import type { MemoryTotal } from './family.ts'
 import type { LiveBuckets } from './live-buckets.ts'

@@ -1,7 +1,14 @@
 import type { Due } from '../../core/due-heap.ts'
 import { type FairChild, FairQueue } from '../../core/fair-queue.ts'
 import { hasParts } from '../../core/limit.ts'
-import { type Child, nextUnder, Total, type TotalledBucket, type TotalSlot, totalsAbove } from '../../core/total.ts'
+import {
+  type Child,
+  nextUnder,
+  Total,
+  type TotalledBucket,
+  type TotalSlot,
+  totalsAbove,
+} from '../../core/total.ts'
 import type { Charge } from './charges.ts'
 import type { JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
@@ -35,12 +42,15 @@ export class Member implements TotalledBucket {
     return this.total.family
   }
 
-  get due(): number | undefined {
+  dueAt(now: number): number | undefined {
     const { bucket } = this
     if (bucket.jobs === 0 || bucket.paused) return undefined
-    return this.lacksHandler || bucket.isDeparting
-      ? Number.POSITIVE_INFINITY
-      : nextDeparture(bucket, this.since)
+    if (this.lacksHandler || bucket.isDeparting) return Number.POSITIVE_INFINITY
+    const due = nextDeparture(bucket, this.since)
+    if (bucket.usage === undefined || due > now) return due
+    // Another job may be first by now, or the period of a calendar another.
+    const later = nextDeparture(bucket, now)
+    return later > now ? later : due
   }
 
   get frozenUntil(): number {
@@ -111,7 +121,9 @@ export class Family implements Due {
   }
 
   /** Chooses who stands for the family, and from when on; undefined: nobody can go before something changes. */
-  choose(now: number): { readonly bucket: MemoryBucket; readonly isChosen: boolean; readonly due: number } | undefined {
+  choose(
+    now: number,
+  ): { readonly bucket: MemoryBucket; readonly isChosen: boolean; readonly due: number } | undefined {
     const { bucket, due } = nextUnder(this.outermost, now)
     if (bucket !== undefined) return { bucket: (bucket as Member).bucket, isChosen: true, due }
     const first = firstBelow(this.outermost)

@@ -56,7 +56,8 @@ export class JobTransitions {
       this.#agenda.watch(job)
     }
     if (!hasLine) this.#agenda.arm(bucket, now)
-    else if (wasFull || bucket.member !== undefined || (job.state === 'retrying' && hasParts(bucket.limit))) this.#agenda.rearm(bucket, now)
+    else if (wasFull || bucket.member !== undefined || (job.state === 'retrying' && hasParts(bucket.limit)))
+      this.#agenda.rearm(bucket, now)
   }
 
   endWaiting(job: JobRecord, state: 'cancelled' | 'expired', now: number): void {

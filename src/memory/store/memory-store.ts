@@ -258,7 +258,11 @@ function joinFamily(member: Member, job: JobRecord): void {
   if (job.isTurn) member.family.turns++
 }
 
-function rejectedBy(bucket: MemoryBucket, { reason, retryAt, isEstimate, exceeded, at }: Refused, now: number) {
+function rejectedBy(
+  bucket: MemoryBucket,
+  { reason, retryAt, isEstimate, exceeded, at }: Refused,
+  now: number,
+) {
   const { key } = bucket
   const { waiting, limit } = at?.bucket ?? bucket
   const quota = exceeded && { quota: nameOfQuota(exceeded) }

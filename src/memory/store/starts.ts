@@ -84,7 +84,8 @@ export class Starts {
   settle(job: JobRecord, amounts: Costs, now: number): boolean {
     const { bucket, isTurn, departedAt = now, state, charge, shared } = job
     const isLate = isTurn ? now - departedAt >= holdOf(job) : state !== 'running'
-    if (isLate || charge?.isOver || shared?.some((start) => start.charge?.isOver) || !bucket.isKept) return false
+    if (isLate || charge?.isOver || shared?.some((start) => start.charge?.isOver) || !bucket.isKept)
+      return false
     checkUnits(bucket.key, quotasOver(bucket), amounts)
     if (!this.#settleEach(job, amounts)) return false
     this.#agenda.rearm(bucket, now)

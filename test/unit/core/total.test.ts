@@ -142,9 +142,9 @@ test('a family that is frozen or paused leaves the total to the others, and has 
 
 test('what a departure uses is by the part of which it takes most', () => {
   const limit = parseLimit('100, 10/s, 1000 tokens/minute 10 each, 500/hour')
-  expect(useOf(limit, { cost: 1 })).toBe(7_200_000)
-  expect(useOf(limit, { cost: 1, costs: { tokens: 500 } })).toBe(30_000_000)
-  expect(useOf(parseLimit('100, 10/s'), { cost: 3 })).toBe(300_000)
+  expect(useOf(limit, { cost: 1 })).toBe(72)
+  expect(useOf(limit, { cost: 1, costs: { tokens: 500 } })).toBe(300)
+  expect(useOf(parseLimit('100, 10/s'), { cost: 3 })).toBe(3)
 })
 
 test('a flood of one child leaves the others room, and a child alone may have four fifths', () => {
