@@ -11,6 +11,8 @@ import { nextDeparture } from './next-departure.ts'
 
 /** Buckets that one search may put aside, so that a segment with a million of them does not block the event loop. */
 const MOST_PUT_ASIDE = 1_000
+/** How often one search chooses anew who stands for a family. */
+const MOST_RECHOSEN = 20
 /** Of families, those that one call lets try again. */
 const MOST_RECALLED = 200
 
@@ -98,10 +100,13 @@ export class Agenda {
     this.#armFamily(total.family, now)
   }
 
-  /** The buckets of the family get other places. */
-  dissolve(family: Family): void {
-    const { representative } = family
-    if (representative !== undefined) this.#place(representative, undefined)
+  /** The bucket gets another place below totals, or none. Then all are to be armed anew. */
+  uproot(bucket: MemoryBucket): void {
+    this.#place(bucket, undefined)
+    const { member } = bucket
+    if (member === undefined) return
+    const { family } = member
+    if (family.representative !== undefined) this.#place(family.representative, undefined)
     family.representative = undefined
     this.#mixed.remove(family)
   }
@@ -167,6 +172,7 @@ export class Agenda {
    */
   dueBucket(now: number, hasRoom: boolean, pool?: HandlerPool): MemoryBucket | undefined {
     if (now >= this.#departures.letInAt) this.letIn(now)
+    let rechosen = 0
     for (let putAside = 0; ; ) {
       const mayAsk = hasRoom && putAside < MOST_PUT_ASIDE
       if (!mayAsk) this.#passOver(now)
@@ -175,7 +181,11 @@ export class Agenda {
       const bucket = heap.peek()!
       const { member } = bucket
       if (member !== undefined) {
-        if (!this.#isChosen(bucket, member.family, now)) continue
+        if (!this.#isChosen(bucket, member.family, now)) {
+          // Many children may come due together: they join in slices, and other work has its turn between them.
+          if (++rechosen === MOST_RECHOSEN) return undefined
+          continue
+        }
       }
       // Another head than the one that was waited for, or another period of a calendar, may have less room.
       else if (bucket.usage !== undefined && nextDeparture(bucket, now) > now) {

@@ -3,7 +3,7 @@ import { DueHeap } from '../../core/due-heap.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import type { LayeredBook } from '../../core/layered-book.ts'
 import { beginningOf, type RuleChange } from '../../core/rule-layers.ts'
-import { totalsAbove } from '../../core/total.ts'
+import { stand, totalsAbove } from '../../core/total.ts'
 import { recount } from './charges.ts'
 import { type IdleTotal, Member, MemoryTotal } from './family.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
@@ -121,12 +121,20 @@ export class Families {
   }
 
   /** Gives new places to the buckets that are misplaced after a change, all of them, and to the totals that are. */
-  move(misplaced: readonly MemoryBucket[], change: RuleChange): void {
-    for (const bucket of misplaced) if (bucket.member !== undefined) withdraw(bucket, bucket.member)
+  move(misplaced: readonly MemoryBucket[], change: RuleChange, now: number): void {
+    const left = new Set<MemoryTotal>()
+    for (const bucket of misplaced) {
+      const { member } = bucket
+      if (member === undefined) continue
+      left.add(member.total)
+      withdraw(bucket, member)
+      if (member.total.children === 0) this.#rest(member.total)
+    }
     const stale = [...this.#concerned(change)]
       .filter((total) => !this.#isChain(total.path.slice(0, -1), total))
       .toSorted((one, other) => one.path.length - other.path.length)
-    for (const total of stale) this.#uproot(total)
+    // From the inside out: a total that begins anew does not know its children any more.
+    for (const total of stale.toReversed()) this.#uproot(total)
     for (const total of stale) {
       const known = this.find(total.path)
       if (known === undefined) continue
@@ -140,6 +148,8 @@ export class Families {
       this.keepMember(bucket.member)
       settle(bucket, bucket.member)
     }
+    // Those above them do not know yet that they have fewer.
+    for (const total of left) stand(total, now)
   }
 
   *#concerned(change: RuleChange): Generator<MemoryTotal> {

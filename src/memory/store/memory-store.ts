@@ -208,8 +208,8 @@ export class MemoryStore {
   #moveBelowTotals(change: RuleChange, now: number): void {
     const misplaced = [...this.#buckets].filter((bucket) => this.#buckets.families.isMisplaced(bucket))
     if (misplaced.length === 0) return
-    for (const { member } of misplaced) if (member !== undefined) this.#agenda.dissolve(member.family)
-    this.#buckets.families.move(misplaced, change)
+    for (const bucket of misplaced) this.#agenda.uproot(bucket)
+    this.#buckets.families.move(misplaced, change, now)
     for (const bucket of this.#buckets) this.#agenda.rearm(bucket, now)
   }
 
