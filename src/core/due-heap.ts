@@ -4,7 +4,10 @@ export interface Due {
 }
 
 const ARITY = 4
-const SMALLEST = 16
+const SMALLEST = 8
+/** Of a heap that has never had an entry: there may be many. */
+const NO_TIMES = new Float64Array(0)
+const NO_PLACES = new Int32Array(0)
 
 /**
  * A priority queue by due time whose entries can be moved and removed: an indexed heap with four children per node.
@@ -14,13 +17,13 @@ const SMALLEST = 16
  */
 export class DueHeap<Entry extends Due> {
   #size = 0
-  #due = new Float64Array(SMALLEST)
+  #due = NO_TIMES
   /** Handle by position. */
-  #handles = new Int32Array(SMALLEST)
+  #handles = NO_PLACES
   /** Position by handle. */
-  #positions = new Int32Array(SMALLEST)
+  #positions = NO_PLACES
   /** By handle, when it was set: entries with the same due time come in the order in which they were set. */
-  #order = new Float64Array(SMALLEST)
+  #order = NO_TIMES
   #sets = 0
   /** Entry by handle. */
   #entries: (Entry | undefined)[] = []
@@ -51,7 +54,7 @@ export class DueHeap<Entry extends Due> {
   /** Adds the entry, or moves it to its new due time. */
   set(entry: Entry, due: number): void {
     if (entry.handle === -1) {
-      if (this.#size === this.#due.length) this.#resize(this.#size * 2)
+      if (this.#size === this.#due.length) this.#resize(Math.max(SMALLEST, this.#size * 2))
       entry.handle = this.#free.pop() ?? this.#entries.length
       this.#entries[entry.handle] = entry
       this.#order[entry.handle] = this.#sets++

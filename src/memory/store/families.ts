@@ -1,6 +1,7 @@
 import { changeLimit, forgettableAt, isIdle } from '../../core/bucket.ts'
 import { DueHeap } from '../../core/due-heap.ts'
 import { MILLISECOND } from '../../core/duration.ts'
+import type { HeapUse } from '../../core/heap-use.ts'
 import type { LayeredBook } from '../../core/layered-book.ts'
 import { beginningOf, type RuleChange } from '../../core/rule-layers.ts'
 import { stand, totalsAbove } from '../../core/total.ts'
@@ -8,6 +9,9 @@ import { recount } from './charges.ts'
 import { type IdleTotal, Member, MemoryTotal } from './family.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
+/** Bytes of the heap that a total takes, and the place of a bucket below it, measured: docs/decisions/service.md. */
+const TOTAL = 2_200
+const MEMBER = 160
 /** How soon it is asked again whether a tag may be forgotten. */
 const TAG_ASKED = 100 * MILLISECOND
 /** Totals that one call forgets. */
@@ -19,9 +23,11 @@ export class Families {
   readonly #totals = new Map<string, MemoryTotal>()
   /** Those without children. */
   readonly #idle = new DueHeap<IdleTotal>()
+  readonly #use: HeapUse
 
-  constructor(rules: LayeredBook) {
+  constructor(rules: LayeredBook, use: HeapUse) {
     this.#rules = rules
+    this.#use = use
   }
 
   /** When a total may be forgotten. */
@@ -47,7 +53,8 @@ export class Families {
   }
 
   /** The bucket is kept. */
-  keepMember({ total }: Member): void {
+  keepMember({ total, bucket }: Member): void {
+    this.#use.grow(bucket.use!, MEMBER)
     this.keep(total)
     total.children++
     this.#idle.remove(total.idle)
@@ -57,6 +64,7 @@ export class Families {
   keep(total: MemoryTotal): void {
     if (this.#totals.has(total.path)) return
     this.#totals.set(total.path, total)
+    this.#use.add(total.path, bytesOf(total))
     this.#rest(total)
     const { parent } = total
     if (parent === undefined) return
@@ -66,7 +74,8 @@ export class Families {
   }
 
   /** The bucket is forgotten. */
-  release({ total }: Member): void {
+  release({ total, bucket }: Member): void {
+    this.#use.release(bucket.use!, MEMBER)
     total.children--
     if (total.children === 0) this.#rest(total)
   }
@@ -85,8 +94,7 @@ export class Families {
       else if (!isIdle(total.bucket, now)) this.#rest(total)
       else if (until > now) this.#idle.set(total.idle, until)
       else {
-        this.#idle.remove(total.idle)
-        this.#totals.delete(total.path)
+        this.#remove(total)
         const { parent } = total
         if (parent === undefined) continue
         parent.children--
@@ -128,7 +136,7 @@ export class Families {
       if (member === undefined) continue
       left.add(member.total)
       withdraw(bucket, member)
-      if (member.total.children === 0) this.#rest(member.total)
+      this.release(member)
     }
     const stale = [...this.#concerned(change)]
       .filter((total) => !this.#isChain(total.path.slice(0, -1), total))
@@ -168,8 +176,7 @@ export class Families {
   }
 
   #uproot(total: MemoryTotal): void {
-    this.#totals.delete(total.path)
-    this.#idle.remove(total.idle)
+    this.#remove(total)
     const { parent } = total
     if (parent !== undefined) {
       parent.queue.drop(total)
@@ -177,6 +184,12 @@ export class Families {
       if (parent.children === 0 && this.#totals.has(parent.path)) this.#rest(parent)
     }
     total.begin()
+  }
+
+  #remove(total: MemoryTotal): void {
+    this.#idle.remove(total.idle)
+    this.#totals.delete(total.path)
+    this.#use.releaseOf(total.path, bytesOf(total))
   }
 
   #rest(total: MemoryTotal): void {
@@ -192,9 +205,12 @@ export class Families {
   }
 }
 
+function bytesOf({ path }: MemoryTotal): number {
+  return TOTAL + path.length
+}
+
 /** Takes the bucket, with all that waits and runs in it, out of the totals above it. */
 function withdraw(bucket: MemoryBucket, member: Member): void {
-  member.total.children--
   member.total.queue.drop(member)
   member.family.turns -= bucket.turns ?? 0
   member.family.aside.delete(member)

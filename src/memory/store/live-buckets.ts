@@ -23,7 +23,7 @@ export class LiveBuckets {
   constructor(rules: LayeredBook, use: HeapUse) {
     this.#rules = rules
     this.#use = use
-    this.families = new Families(rules)
+    this.families = new Families(rules, use)
   }
 
   get rules(): LayeredBook {
