@@ -65,7 +65,7 @@ export function refusal(
   cost: number,
   { parts, heldBy }: RefusalRead = {},
 ): Problem {
-  const { reason, key, retryAfterMs, waiting, capacity, isEstimate, quota, local } = rejected
+  const { reason, key, retryAfterMs, waiting, capacity, isEstimate, quota, at, local } = rejected
   const mayReturn = Number.isFinite(retryAfterMs)
   // A local limit is not the policy that applies to the key in every process.
   const violated = local ? undefined : rule
@@ -78,6 +78,7 @@ export function refusal(
     capacity,
     ...(isEstimate && { isEstimate }),
     ...(quota !== undefined && { quota }),
+    ...(at !== undefined && { at }),
     ...(local && { local }),
     ...(policy !== undefined && { 'violated-policies': [policy] }),
   }
@@ -90,7 +91,9 @@ export function refusal(
   return new Problem(REFUSALS[reason], details, headers)
 }
 
-function detailOf({ reason, retryAfterMs, waiting, capacity, quota, local }: Rejected, cost: number): string {
+function detailOf(rejected: Rejected, cost: number): string {
+  const { reason, retryAfterMs, waiting, capacity, quota, at, local } = rejected
+  const below = at === undefined ? '' : ` below ${at}`
   if (local) {
     return reason === 'too-costly'
       ? `the job costs ${cost} units, and the local limit of this process holds ${capacity}`
@@ -99,15 +102,15 @@ function detailOf({ reason, retryAfterMs, waiting, capacity, quota, local }: Rej
   }
   switch (reason) {
     case 'full':
-      return `${waiting} of ${capacity} cost units are waiting, and the job needs ${cost}; there is room in ${retryAfterMs} ms`
+      return `${waiting} of ${capacity} cost units are waiting${below}, and the job needs ${cost}; there is room in ${retryAfterMs} ms`
     case 'deadline':
       return `the job would depart after its deadline; a job enqueued in ${retryAfterMs} ms would not`
     case 'paused':
-      return `the bucket is paused, and is full or cannot promise a deadline (${waiting} of ${capacity} cost units are waiting)`
+      return `${at ?? 'the bucket'} is paused, and is full or cannot promise a deadline (${waiting} of ${capacity} cost units are waiting)`
     case 'too-costly':
       return quota === undefined
-        ? `the job costs ${cost} units, and the line holds ${capacity}`
-        : `the job alone counts more than the whole quota of ${quota}`
+        ? `the job costs ${cost} units, and ${at ?? 'the line'} holds ${capacity}`
+        : `the job alone counts more than the whole quota of ${quota}${at === undefined ? '' : ` of ${at}`}`
   }
 }
 

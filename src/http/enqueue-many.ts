@@ -1,11 +1,10 @@
 import type { z } from 'zod'
 import { quote } from '../core/describe.ts'
-import { ruleOf } from '../line/limits.ts'
 import type { Principal } from './access.ts'
 import { acceptedBody, refusal } from './answers.ts'
 import { readRequest } from './body.ts'
 import { check, MOST_FAULTS } from './body-faults.ts'
-import { assertAccepting, assertSendable, submit } from './enqueue-one.ts'
+import { assertAccepting, assertSendable, ruleRefusing, submit } from './enqueue-one.ts'
 import { jobId, readIdempotencyKey } from './idempotency.ts'
 import { type Fault, invalid, PROBLEMS, Problem, problemOf, reducedCapacity } from './problem.ts'
 import { retryAfterSeconds } from './ratelimit-headers.ts'
@@ -61,7 +60,7 @@ export async function enqueueMany(
       assertSendable(api, job, `#/jobs/${index}`)
       const admission = await submit(api, key, job, ids[index], traceparent)
       if (!admission.accepted)
-        return refusedVerdict(key, refusal(admission, ruleOf(api.shaper.limits, key), cost))
+        return refusedVerdict(key, refusal(admission, ruleRefusing(api, admission), cost))
       return {
         status: 202,
         ...acceptedBody(admission),

@@ -1,7 +1,8 @@
 import { isVelvetRopeError } from '../core/errors.ts'
 import type { Hold } from '../core/hold.ts'
-import type { Admission } from '../core/job.ts'
+import type { Admission, Rejected } from '../core/job.ts'
 import { hasParts, parseStoredLimit } from '../core/limit.ts'
+import type { RuleView } from '../core/rule-view.ts'
 import { TRACEPARENT } from '../core/traceparent.ts'
 import { ruleOf } from '../line/limits.ts'
 import { acceptedResponse, refusal } from './answers.ts'
@@ -24,6 +25,8 @@ export async function enqueueOne(api: RouteContext, call: Call): Promise<Respons
   const { cost = 1 } = job
   // Read after the verdict, which refreshes the rule book. None: it was removed in between, also for a repeated answer.
   const rule = ruleOf(api.shaper.limits, key)
+  if (!admission.accepted && admission.at !== undefined)
+    throw refusal(admission, ruleRefusing(api, admission), cost)
   if (rule === undefined || !hasParts(parseStoredLimit(rule.limit))) {
     if (!admission.accepted) throw refusal(admission, rule, cost)
     return acceptedResponse(context, admission, rule, cost, undefined)
@@ -91,6 +94,11 @@ export async function submit(
   }
   const trace = traceparent !== undefined && TRACEPARENT.test(traceparent) ? { traceparent } : {}
   return shaper.enqueue(key, data, { ...options, id, ...trace })
+}
+
+/** The rule that refused a job: that of its key, or of a total. */
+export function ruleRefusing(api: RouteContext, { key, at }: Rejected): RuleView | undefined {
+  return at === undefined ? ruleOf(api.shaper.limits, key) : api.shaper.limits.totals(key).find(({ path }) => path === at)
 }
 
 /** @throws Problem 503 */

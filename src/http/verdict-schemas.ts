@@ -12,6 +12,12 @@ const quota = z.string().optional().openapi({
   example: '90000 tokens/minute',
 })
 
+const at = z.string().optional().openapi({
+  description:
+    'The total that refused the job: the limit of the sum of that family. `waiting` and `capacity` are those of the total.',
+  example: 'stripe/',
+})
+
 const acceptedFields = {
   key: z.string(),
   position: z.number().openapi({ description: '1 departs next.' }),
@@ -61,6 +67,7 @@ export const problemSchema = z
     capacity: z.number().optional(),
     isEstimate,
     quota,
+    at,
     local: local.openapi({
       description: 'A limit of this process alone refused the job; the numbers are those of that limit.',
     }),
@@ -85,6 +92,7 @@ export const refusedVerdictSchema = z
     capacity: z.number().optional(),
     isEstimate,
     quota,
+    at,
     local,
     'violated-policies': violatedPolicies,
     errors: faults,
