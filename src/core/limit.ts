@@ -1,6 +1,7 @@
 import { describe, quote } from './describe.ts'
 import { formatDuration, MILLISECOND } from './duration.ts'
 import { InvalidLimitError } from './errors.ts'
+import { isTotal } from './key.ts'
 import {
   checkShortInterval,
   readConcurrency,
@@ -27,7 +28,8 @@ export interface Limit {
   /**
    * Microseconds by which a start may be late without moving the grid of slots, and so by which two starts may be
    * closer than the interval. ATM calls it the cell delay variation tolerance (ITU-T I.371). 0 is strict: starts are
-   * never closer than the interval, and lost time is never made up.
+   * never closer than the interval, and lost time is never made up. Starts of different workers meet at a total, which so has more:
+   * 10 ms by default, whatever its interval.
    */
   readonly tolerance: number
   /** Microseconds of work after which a bucket that was idle or frozen reaches its full rate; 0: at once. */
@@ -42,6 +44,8 @@ export interface Limit {
   readonly concurrency: number
   /** The share of a total that each bucket has beside others; of a total, the share of its family. */
   readonly weight: number
+  /** It is the limit of the sum of a family. */
+  readonly isTotal?: true
 }
 
 /** Whether the limit has more than a pace: quotas, or a bound on what runs at once. */
@@ -79,6 +83,7 @@ export type LimitInput =
 
 export const LARGEST_CAPACITY = 1e9
 const DEFAULT_TOLERANCE = 5 * MILLISECOND
+const TOTAL_TOLERANCE = 10 * MILLISECOND
 const FIELDS = ['capacity', 'rate', 'tolerance', 'warmUp', 'coldRate', 'quotas', 'concurrency', 'weight']
 
 /**
@@ -87,9 +92,17 @@ const FIELDS = ['capacity', 'rate', 'tolerance', 'warmUp', 'coldRate', 'quotas',
  *
  * @throws InvalidLimitError if a part is missing, unknown or out of range, or if the interval is under 1 ms without a
  * tolerance: timers cannot space such starts, so the limit must say how far they may bunch up
+ * @param pattern of the rule that it is for: the limit of a total, whose pattern ends in `/`, may have any tolerance
  */
-export function parseLimit(input: LimitInput): Limit {
-  return withKnownZones(readLimit(input, true))
+export function parseLimit(input: LimitInput, pattern = ''): Limit {
+  return withKnownZones(readLimit(input, kindOf(pattern)))
+}
+
+/** What a limit is of: a bucket, a total, or what counts and starts nothing. */
+type LimitKind = 'bucket' | 'total' | 'counted'
+
+function kindOf(pattern: string): LimitKind {
+  return isTotal(pattern) ? 'total' : 'bucket'
 }
 
 /**
@@ -98,8 +111,8 @@ export function parseLimit(input: LimitInput): Limit {
  *
  * @throws InvalidLimitError
  */
-export function parseStoredLimit(input: LimitInput): Limit {
-  return readLimit(input, true)
+export function parseStoredLimit(input: LimitInput, pattern = ''): Limit {
+  return readLimit(input, kindOf(pattern))
 }
 
 /**
@@ -108,7 +121,7 @@ export function parseStoredLimit(input: LimitInput): Limit {
  * @throws InvalidLimitError
  */
 export function parseMeterLimit(input: LimitInput): Limit {
-  const limit = readLimit(input, false)
+  const limit = readLimit(input, 'counted')
   if (!hasParts(limit)) return limit
   throw new InvalidLimitError(
     `expected the limit to be a capacity and a rate here, got: ${quote(formatLimit(limit))}`,
@@ -121,7 +134,7 @@ export function parseMeterLimit(input: LimitInput): Limit {
  * @throws InvalidLimitError
  */
 export function parseCountedLimit(input: LimitInput): Limit {
-  const limit = withKnownZones(readLimit(input, false))
+  const limit = withKnownZones(readLimit(input, 'counted'))
   if (limit.concurrency === Number.POSITIVE_INFINITY) return limit
   throw new InvalidLimitError(
     `expected the limit of a meter to be a capacity, a rate and quotas, got: ${quote(`${limit.concurrency} at once`)} as well: ` +
@@ -134,8 +147,8 @@ function withKnownZones(limit: Limit): Limit {
   return limit
 }
 
-function readLimit(input: LimitInput, hasTimer: boolean): Limit {
-  if (typeof input === 'string') return makeLimit(parseLimitText(input), hasTimer)
+function readLimit(input: LimitInput, kind: LimitKind): Limit {
+  if (typeof input === 'string') return makeLimit(parseLimitText(input), kind)
   if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     throw new InvalidLimitError(
       `expected a limit such as '100, 10/s' or { capacity: 100, rate: '10/s' }, got: ${describe(input)}`,
@@ -149,7 +162,7 @@ function readLimit(input: LimitInput, hasTimer: boolean): Limit {
   if (warmUp !== undefined && typeof warmUp !== 'string') {
     throw new InvalidLimitError(`expected warmUp to be a duration such as '30s', got: ${describe(warmUp)}`)
   }
-  return makeLimit({ capacity, rate, tolerance, warmUp, coldRate, quotas, concurrency, weight }, hasTimer)
+  return makeLimit({ capacity, rate, tolerance, warmUp, coldRate, quotas, concurrency, weight }, kind)
 }
 
 /** By limit: a page of buckets and a change of the rule book write the same ones again and again. */
@@ -174,8 +187,11 @@ function textOf({
   quotas,
   concurrency,
   weight,
+  isTotal,
 }: Limit): string {
-  const isDefault = interval >= MILLISECOND && tolerance === defaultTolerance(interval)
+  const isDefault = isTotal
+    ? tolerance === TOTAL_TOLERANCE
+    : interval >= MILLISECOND && tolerance === defaultTolerance(interval)
   const parts = [`${capacity}`, formatRate(rate)]
   if (!isDefault) parts.push(`tolerance ${tolerance === 0 ? 0 : formatDuration(tolerance)}`)
   if (warmUp > 0) {
@@ -188,7 +204,7 @@ function textOf({
   return parts.join(', ')
 }
 
-function makeLimit(input: Exclude<LimitInput, string>, hasTimer: boolean): Limit {
+function makeLimit(input: Exclude<LimitInput, string>, kind: LimitKind): Limit {
   const { capacity } = input
   if (!(Number.isInteger(capacity) && capacity >= 1 && capacity <= LARGEST_CAPACITY)) {
     throw new InvalidLimitError(
@@ -198,8 +214,13 @@ function makeLimit(input: Exclude<LimitInput, string>, hasTimer: boolean): Limit
   const rate = readPace(input.rate)
   const interval = intervalOf(rate)
   const tolerance = input.tolerance === undefined ? undefined : readTolerance(input.tolerance)
-  if (hasTimer && interval < MILLISECOND) checkShortInterval(rate, tolerance)
-  else if (interval >= MILLISECOND && tolerance !== undefined && tolerance > interval / 4) {
+  if (kind === 'bucket' && interval < MILLISECOND) checkShortInterval(rate, tolerance)
+  else if (
+    kind !== 'total' &&
+    interval >= MILLISECOND &&
+    tolerance !== undefined &&
+    tolerance > interval / 4
+  ) {
     throw new InvalidLimitError(
       `expected the tolerance to be at most a quarter of the interval (${interval / 4 / MILLISECOND} ms), ` +
         `got: ${formatDuration(tolerance)}`,
@@ -209,12 +230,16 @@ function makeLimit(input: Exclude<LimitInput, string>, hasTimer: boolean): Limit
     capacity,
     rate,
     interval,
-    tolerance: tolerance ?? defaultTolerance(interval),
+    tolerance: tolerance ?? (kind === 'total' ? TOTAL_TOLERANCE : defaultTolerance(interval)),
     quotas: readQuotas(input.quotas),
     concurrency: readConcurrency(input.concurrency),
     weight: readWeight(input.weight),
   }
-  return Object.freeze({ ...even, ...readWarmUp(input, rate) })
+  return Object.freeze({
+    ...even,
+    ...readWarmUp(input, rate),
+    ...(kind === 'total' && { isTotal: true as const }),
+  })
 }
 
 function defaultTolerance(interval: number): number {

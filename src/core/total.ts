@@ -33,7 +33,7 @@ export interface TotalOptions {
  * A child may grow while what waits in it is at most so many times the room that is left (dynamic thresholds; Choudhury and Hahne, 1998):
  * alone it may have four fifths of the line, and a flood always leaves room for the others.
  */
-const SHARE_OF_ROOM = 4
+export const SHARE_OF_ROOM = 4
 
 /** Children that become due together join in slices of so many. */
 const MOST_WOKEN = 200

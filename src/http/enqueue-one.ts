@@ -98,7 +98,9 @@ export async function submit(
 
 /** The rule that refused a job: that of its key, or of a total. */
 export function ruleRefusing(api: RouteContext, { key, at }: Rejected): RuleView | undefined {
-  return at === undefined ? ruleOf(api.shaper.limits, key) : api.shaper.limits.totals(key).find(({ path }) => path === at)
+  return at === undefined
+    ? ruleOf(api.shaper.limits, key)
+    : api.shaper.limits.totals(key).find(({ path }) => path === at)
 }
 
 /** @throws Problem 503 */

@@ -51,7 +51,7 @@ export function recordHistory<Data, Result>(
   const noteLimit = (key: string, limit: string | undefined) => {
     if (limit === undefined || limits.get(key) === limit) return
     limits.set(key, limit)
-    history.push({ type: 'limit', at, key, limit: parseLimit(limit) })
+    history.push({ type: 'limit', at, key, limit: parseLimit(limit, key) })
   }
   const noteLimits = (key: string) => {
     for (const { path, limit } of shaper.limits.totals(key)) noteLimit(path, limit)

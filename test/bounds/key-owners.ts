@@ -8,9 +8,13 @@ const PASSING: readonly string[] = ['op', 'draft', 'inbox', 'verdicts', 'starts'
 const PASSING_SETS: readonly string[] = ['watched', 'vacancy']
 /** The ended jobs of a first segment, with its hash. */
 const OF_SEGMENT = 'kept'
+/** Sets of a total, with its number. */
+const OF_TOTALS: readonly string[] = ['later', 'ready', 'callers']
 /** Lists of a bucket, with its number. */
-const OF_BUCKETS = NUMBERED_KEYS.filter((name) => !PASSING.includes(name) && name !== OF_SEGMENT)
-/** Where the number of a bucket stands in its record, behind the magic number. */
+const OF_BUCKETS: readonly string[] = NUMBERED_KEYS.filter(
+  (name) => !PASSING.includes(name) && !OF_TOTALS.includes(name) && name !== OF_SEGMENT,
+)
+/** Where the number of a bucket or a total stands in its record, behind the magic number. */
 const NUMBER_AT = 2
 const PAGE = 1_000
 /** Keys of BullMQ under the same tag. */
@@ -56,7 +60,9 @@ export async function strayKeys(redis: Redis, isOurs: (prefix: string) => boolea
   const strays: KeyName[] = []
   for (const [tag, names] of byTag) {
     const isOfBucket = (name: string) => /^:[a-z]+:/.test(name)
-    const known = names.some(isOfBucket) ? await numbersOf(redis, tag) : new Set<number>()
+    const known = names.some(isOfBucket)
+      ? { buckets: await numbersOf(redis, `${tag}:buckets`), totals: await numbersOf(redis, `${tag}:totals`) }
+      : { buckets: new Set<number>(), totals: new Set<number>() }
     for (const name of names) {
       if (!(await isOwned(redis, tag, name, known))) strays.push({ tag, name })
     }
@@ -64,18 +70,18 @@ export async function strayKeys(redis: Redis, isOurs: (prefix: string) => boolea
   return { tags: [...byTag.keys()], strays }
 }
 
-async function numbersOf(redis: Redis, tag: string): Promise<ReadonlySet<number>> {
-  if ((await redis.type(`${tag}:buckets`)) !== 'hash') return new Set()
-  const records = Object.values(await redis.hgetallBuffer(`${tag}:buckets`))
+interface Numbers {
+  readonly buckets: ReadonlySet<number>
+  readonly totals: ReadonlySet<number>
+}
+
+async function numbersOf(redis: Redis, name: string): Promise<ReadonlySet<number>> {
+  if ((await redis.type(name)) !== 'hash') return new Set()
+  const records = Object.values(await redis.hgetallBuffer(name))
   return new Set(records.filter(({ length }) => length > 6).map((record) => record.readUInt32LE(NUMBER_AT)))
 }
 
-async function isOwned(
-  redis: Redis,
-  tag: string,
-  name: string,
-  known: ReadonlySet<number>,
-): Promise<boolean> {
+async function isOwned(redis: Redis, tag: string, name: string, known: Numbers): Promise<boolean> {
   if (TRANSPORT.test(name)) return true
   const [, family = '', rest] = /^:([a-z]+)(?::(.*))?$/s.exec(name) ?? []
   // A key may have ended between the look at the names and this one.
@@ -87,5 +93,6 @@ async function isOwned(
     return segments.some((segment) => createHash('sha1').update(String(segment)).digest('hex') === rest)
   }
   const [, number] = /^(\d+)(?::\d+)?$/.exec(rest) ?? []
-  return OF_BUCKETS.some((name) => name === family) && known.has(Number(number))
+  if (OF_TOTALS.includes(family)) return known.totals.has(Number(number))
+  return OF_BUCKETS.includes(family) && known.buckets.has(Number(number))
 }

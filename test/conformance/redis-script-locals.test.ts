@@ -22,21 +22,21 @@ function textOf(path: string): string {
   return defineScript(name, pathToFileURL(`${SRC.pathname}${path}`).href, text).text
 }
 
-const INNER = 'return (function()'
+const isInner = (line: string) => line === 'return (function()' || line === 'local answered = (function()'
 const named = (count: number) => Array.from({ length: count }, (_, n) => `more${n}`)
 const locals = (count: number) => named(count).map((name) => `local ${name}`)
 
 /** The script with so many more local variables at the beginning of one of its functions. */
 function withMoreLocals(script: string, count: number, { inner }: { readonly inner: boolean }): string {
   const [shebang, ...lines] = script.split('\n')
-  const at = inner ? lines.indexOf(INNER) + 1 : 0
+  const at = inner ? lines.findIndex(isInner) + 1 : 0
   return [shebang, ...lines.slice(0, at), ...locals(count), ...lines.slice(at)].join('\n')
 }
 
 /** The script with so many more variables that its inner function, and each in which libraries are made, use of those around it. */
 function withMoreFromOutside(script: string, count: number): string {
   const [shebang, ...lines] = script.split('\n')
-  const isAround = (line: string) => line === INNER || line.endsWith('{ __index = function(_, name)')
+  const isAround = (line: string) => isInner(line) || line.endsWith('{ __index = function(_, name)')
   const used = lines.flatMap((line) => (isAround(line) ? [line, `local _ = { ${named(count)} }`] : [line]))
   return [shebang, ...locals(count), ...used].join('\n')
 }

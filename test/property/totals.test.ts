@@ -150,7 +150,7 @@ test('below totals of any shape, whatever comes, every law holds and all jobs de
     }),
     { numRuns: 300 },
   )
-}, 120_000)
+})
 
 const comesAndGoes = fc.record({
   afterMs: fc.nat(400),
@@ -221,7 +221,7 @@ test('totals that come and go under a backlog lose no job, and keep the laws of 
     ),
     { numRuns: 200 },
   )
-}, 120_000)
+})
 
 function isOfTotal(event: HistoryEvent): boolean {
   return 'key' in event && event.key.endsWith('/')

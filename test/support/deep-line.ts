@@ -34,6 +34,7 @@ const WIDEN = script(
   `local from, count, now = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
   local meta, like, job = read_meta(), read_bucket(ARGV[1] .. '0'), read_job(ARGV[2] .. '0')
   local numbers, jobs, buckets = meta.numbers, {}, {}
+  like.chain = ''
   for index = from, from + count - 1 do
     local copy = {}
     for name, value in pairs(job) do copy[name] = value end

@@ -16,7 +16,6 @@ const LIMITS = [
   '9, 10/s, 50 tokens/second 10 each, 1 at once',
 ]
 
-const key = fc.constantFrom('a', 'a', 'a', 'b')
 /** The limit of all keys. */
 export const limit = fc.constantFrom(...LIMITS)
 const which = fc.nat(1_000)
@@ -47,61 +46,62 @@ const ending: fc.Arbitrary<Ending> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('freeze' as const), duration: upTo(800) }) },
 )
 
-const verb = fc.oneof(
-  {
-    weight: 14,
-    arbitrary: fc.record({ do: fc.constant('admit' as const), key, cost, patience }),
-  },
-  {
-    weight: 12,
-    arbitrary: fc.record({
-      do: fc.constant('acquire' as const),
-      key,
-      cost,
-      // Now or never, after a while, or as long as it takes.
-      patience: fc.oneof(fc.constant(0), patience),
-      caller,
-    }),
-  },
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('renewPlaces' as const), caller }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('leave' as const), which }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('kill' as const), caller }) },
-  {
-    weight: 18,
-    arbitrary: fc.record({
-      do: fc.constant('claim' as const),
-      lookAhead: fc.constantFrom(0, 50 * MS, 100 * MS, 250 * MS),
-      most: fc.constantFrom(1, 3, 200),
-      // To one worker, to both, or to none.
-      fates: fc.array(fc.constantFrom(0, 0, 0, 1, 1, 1, 2, 3), { minLength: 1, maxLength: 4 }),
-    }),
-  },
-  { weight: 20, arbitrary: fc.record({ do: fc.constant('gate' as const), which, isHeard }) },
-  {
-    weight: 16,
-    arbitrary: fc.record({
-      do: fc.constant('start' as const),
-      which,
-      isHeard,
-      isTold: fc.boolean(),
-      /** How late, after the slot; absent: whatever the time is. */
-      late: fc.option(fc.constantFrom(0, 500, MS, 5 * MS, 6 * MS, 12 * MS), { nil: undefined, freq: 3 }),
-    }),
-  },
-  { weight: 6, arbitrary: fc.record({ do: fc.constant('tellStart' as const), which }) },
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('finish' as const), which, isHeard, ending }) },
-  { weight: 3, arbitrary: giveBack },
-  { weight: 8, arbitrary: fc.record({ do: fc.constant('renew' as const), worker }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('expire' as const, 'recover' as const) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('freeze' as const), key, duration: upTo(900) }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('unfreeze' as const), key }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('pause' as const), key }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant('resume' as const), key }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const), which }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('setLimit' as const), limit }) },
-  { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
-)
-type Verb = typeof verb extends fc.Arbitrary<infer Value> ? Value : never
+const verbOf = (key: fc.Arbitrary<string>) =>
+  fc.oneof(
+    {
+      weight: 14,
+      arbitrary: fc.record({ do: fc.constant('admit' as const), key, cost, patience }),
+    },
+    {
+      weight: 12,
+      arbitrary: fc.record({
+        do: fc.constant('acquire' as const),
+        key,
+        cost,
+        // Now or never, after a while, or as long as it takes.
+        patience: fc.oneof(fc.constant(0), patience),
+        caller,
+      }),
+    },
+    { weight: 8, arbitrary: fc.record({ do: fc.constant('renewPlaces' as const), caller }) },
+    { weight: 3, arbitrary: fc.record({ do: fc.constant('leave' as const), which }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('kill' as const), caller }) },
+    {
+      weight: 18,
+      arbitrary: fc.record({
+        do: fc.constant('claim' as const),
+        lookAhead: fc.constantFrom(0, 50 * MS, 100 * MS, 250 * MS),
+        most: fc.constantFrom(1, 3, 200),
+        // To one worker, to both, or to none.
+        fates: fc.array(fc.constantFrom(0, 0, 0, 1, 1, 1, 2, 3), { minLength: 1, maxLength: 4 }),
+      }),
+    },
+    { weight: 20, arbitrary: fc.record({ do: fc.constant('gate' as const), which, isHeard }) },
+    {
+      weight: 16,
+      arbitrary: fc.record({
+        do: fc.constant('start' as const),
+        which,
+        isHeard,
+        isTold: fc.boolean(),
+        /** How late, after the slot; absent: whatever the time is. */
+        late: fc.option(fc.constantFrom(0, 500, MS, 5 * MS, 6 * MS, 12 * MS), { nil: undefined, freq: 3 }),
+      }),
+    },
+    { weight: 6, arbitrary: fc.record({ do: fc.constant('tellStart' as const), which }) },
+    { weight: 8, arbitrary: fc.record({ do: fc.constant('finish' as const), which, isHeard, ending }) },
+    { weight: 3, arbitrary: giveBack },
+    { weight: 8, arbitrary: fc.record({ do: fc.constant('renew' as const), worker }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('expire' as const, 'recover' as const) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('freeze' as const), key, duration: upTo(900) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('unfreeze' as const), key }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('pause' as const), key }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('resume' as const), key }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const), which }) },
+    { weight: 3, arbitrary: fc.record({ do: fc.constant('setLimit' as const), limit }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
+  )
+type Verb = ReturnType<typeof verbOf> extends fc.Arbitrary<infer Value> ? Value : never
 
 const lapse = fc.oneof(
   { weight: 4, arbitrary: upTo(5) },
@@ -109,8 +109,15 @@ const lapse = fc.oneof(
   { weight: 1, arbitrary: upTo(700) },
 )
 
-/** What happens on a line, one after the other. */
-export const steps = fc.array(fc.record({ lapse, verb }), { minLength: 40, maxLength: 140, size: 'max' })
+/** What happens on a line with these keys, one after the other. */
+export const stepsOn = (...keys: readonly string[]) =>
+  fc.array(fc.record({ lapse, verb: verbOf(fc.constantFrom(...keys)) }), {
+    minLength: 40,
+    maxLength: 140,
+    size: 'max',
+  })
+
+export const steps = stepsOn('a', 'a', 'a', 'b')
 
 /** One of the deliveries to which it can happen. */
 const pick = (deliveries: readonly Delivery[], index: number) => deliveries[index % deliveries.length]

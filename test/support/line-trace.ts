@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import { expect } from 'vitest'
 import type { HistoryEvent } from '../../src/conformance/history.ts'
 import { SECOND } from '../../src/core/duration.ts'
-import { type Limit, parseLimit } from '../../src/core/limit.ts'
+import { parseLimit } from '../../src/core/limit.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import type { RedisBackend } from '../../src/redis/redis-backend.ts'
 import type { FinishOutcome } from '../../src/redis/verbs/finish.ts'
@@ -12,6 +12,7 @@ import { at, request } from './backend-driver.ts'
 import { recount } from './recount.ts'
 import { viewsOf } from './redis-driver.ts'
 import { callerOf, TraceCallers } from './trace-callers.ts'
+import { TraceSpacing } from './trace-spacing.ts'
 
 const MS = 1_000
 const LEASE = 3 * SECOND
@@ -54,7 +55,7 @@ interface Job {
  * Knows all that happened, also where an answer was lost on its way.
  */
 export class LineTrace {
-  readonly keys = ['a', 'b'] as const
+  readonly keys: readonly string[]
   readonly history: HistoryEvent[] = []
   readonly jobs: Job[] = []
   readonly deliveries: Delivery[] = []
@@ -62,15 +63,14 @@ export class LineTrace {
   now = at(0)
   readonly #backend: RedisBackend
   readonly #redis: Redis
-  readonly #limits: { readonly from: number; readonly limit: Limit }[] = []
+  readonly #spacing = new TraceSpacing()
   /** By job and epoch: its slot, and since when it has it. */
   readonly #granted = new Map<string, { readonly slot: number; readonly since: number }>()
   /** By job, epoch and worker. */
   readonly #expired = new Set<string>()
-  /** By key. */
-  readonly #lastStarts = new Map<string, { readonly at: number; readonly cost: number }>()
 
-  constructor(backend: RedisBackend, redis: Redis, limit: string) {
+  constructor(backend: RedisBackend, redis: Redis, limit: string, keys = ['a', 'b']) {
+    this.keys = keys
     this.#backend = backend
     this.#redis = redis
     this.callers = new TraceCallers(backend, redis)
@@ -145,8 +145,7 @@ export class LineTrace {
     const { id, key } = delivery
     const { cost, attempt } = delivery.grant!.job
     expect(this.#job(id).ended, `${id} starts`).toBeUndefined()
-    this.#expectSpaced(delivery)
-    this.#lastStarts.set(key, { at: this.now, cost })
+    this.#spacing.start({ id, key, cost }, this.#granted.get(nameOf(delivery))!.since, this.now)
     delivery.state = 'started'
     delivery.startedAt = this.now
     this.callers.waiting.delete(id)
@@ -274,7 +273,6 @@ export class LineTrace {
 
   async setLimit(limit: string): Promise<void> {
     await this.#backend.rules.change({ kind: 'set', rule: parseRule('*', limit) }, this.now)
-    this.#forgetPassed()
     this.#noteLimit(limit)
   }
 
@@ -341,27 +339,30 @@ export class LineTrace {
     })
   }
 
-  /** Whether the caller departed before its process died is unknown: it counts as if it did so now. */
+  /**
+   * Whether the caller departed before its process died is unknown: it counts as if it did so, at the slot that it was granted. Its bucket
+   * waited for it, but those that share a total with it went on.
+   */
   #noteDeparture(id: string): void {
     if (this.history.some((event) => event.type === 'start' && event.id === id)) return
     const answer = this.history.find((event) => event.type === 'answer' && event.id === id)
     if (answer?.type !== 'answer') throw new Error(`${id} was not admitted`)
     const { key, cost } = answer
-    this.#note({ type: 'start', at: this.now, id, key, cost, attempt: 1 })
+    const slots = [...this.#granted].filter(([name]) => name.startsWith(`${id} `)).map(([, { slot }]) => slot)
+    const at = Math.min(this.now, Math.max(...slots))
+    const later = this.history.findIndex((event) => event.at > at)
+    this.history.splice(later === -1 ? this.history.length : later, 0, {
+      type: 'start',
+      at,
+      id,
+      key,
+      cost,
+      attempt: 1,
+    })
   }
 
   #job(id: string): Job {
     return this.jobs.find((job) => job.id === id)!
-  }
-
-  /** After the start before it, by a limit that was in force when it was granted its slot, or since. */
-  #expectSpaced(delivery: Delivery): void {
-    const before = this.#lastStarts.get(delivery.key)
-    if (before === undefined) return
-    const { since } = this.#granted.get(nameOf(delivery))!
-    const limits = this.#limits.filter((_, index) => (this.#limits[index + 1]?.from ?? this.now) >= since)
-    const gaps = limits.map(({ limit }) => limit.interval * before.cost - limit.tolerance)
-    expect(this.now - before.at, `gap before ${delivery.id}`).toBeGreaterThanOrEqual(Math.min(...gaps) - 1)
   }
 
   /** Only a delivery that lost its lease may be refused. */
@@ -377,17 +378,9 @@ export class LineTrace {
     this.#note({ type: 'end', at: this.now, id, outcome })
   }
 
-  /** A bucket that was idle is forgotten once its next departure has passed: then a later limit counts from nothing. */
-  #forgetPassed(): void {
-    const { limit } = this.#limits.at(-1)!
-    for (const [key, { at, cost }] of this.#lastStarts) {
-      if (at + limit.interval * cost <= this.now) this.#lastStarts.delete(key)
-    }
-  }
-
   #noteLimit(text: string): void {
     const limit = parseLimit(text)
-    this.#limits.push({ from: this.now, limit })
+    this.#spacing.setLimit(limit, this.now)
     for (const key of this.keys) this.#note({ type: 'limit', at: this.now, key, limit })
   }
 

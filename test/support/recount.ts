@@ -1,10 +1,11 @@
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
+import { isTotal } from '../../src/core/key.ts'
 import { withLibraries } from '../../src/redis/scripts/script.ts'
 import { isTurnId } from './turn-id.ts'
 
 const LIBRARIES =
-  'shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting'.split(
+  'shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting member chain total'.split(
     ' ',
   )
 
@@ -16,8 +17,9 @@ const SCRIPT = withLibraries(
   '#!lua flags=no-writes',
   LIBRARIES,
   `local part, cursor = ARGV[1], ARGV[2]
+  local wrong_totals
   local function sets()
-    local recounted = { quotas = redis.call('HKEYS', K.quotas), kept = {}, units = { tonumber(redis.call('HGET', K.meta, 'kept') or 0), 0, 0 } }
+    local recounted = { wrongTotals = wrong_totals(), quotas = redis.call('HKEYS', K.quotas), kept = {}, units = { tonumber(redis.call('HGET', K.meta, 'kept') or 0), 0, 0 } }
     for _, name in ipairs({ 'due', 'turns', 'idle', 'leases', 'deadlines', 'ended', 'gone', 'fill' }) do recounted[name] = redis.call('ZRANGE', K[name], 0, -1) end
     local shares = redis.call('ZRANGE', K.shares, 0, -1, 'WITHSCORES')
     for at = 1, #shares, 2 do
@@ -29,6 +31,45 @@ const SCRIPT = withLibraries(
       end
     end
     return recounted
+  end
+  -- What totals count, and who stands where below them, against what the buckets themselves say.
+  function wrong_totals()
+    local wrong, sums = {}, {}
+    local function add(path, name, value)
+      sums[path] = sums[path] or {}
+      sums[path][name] = (sums[path][name] or 0) + value
+    end
+    local function count_child(path, name, child)
+      add(path, 'children', 1)
+      if child.standing == 1 then
+        add(path, 'takers', 1)
+        add(path, 'weights', child.weight)
+      end
+      local n = family.total(path).n
+      local places = 0
+      for _, set in ipairs({ 'later', 'ready' }) do places = places + (redis.call('ZSCORE', K[set] .. n, name) and 1 or 0) end
+      if places ~= (child.standing == 0 and 0 or 1) then wrong[#wrong + 1] = name .. ' stands at ' .. places .. ' places of ' .. path end
+    end
+    local records = redis.call('HGETALL', K.buckets)
+    for index = 1, #records, 2 do
+      local b = parse_bucket(records[index], records[index + 1])
+      for level, total in ipairs(b.member and family.totals_of(b) or {}) do
+        for _, name in ipairs({ 'waiting', 'running', 'inHanded', 'handed', 'turns' }) do add(total.key, name, b[name]) end
+        add(total.key, 'grants', b.granted ~= '' and 1 or 0)
+        if level == 1 then count_child(total.key, b.key, b.member) end
+      end
+    end
+    for _, path in ipairs(redis.call('HKEYS', K.totals)) do
+      local total = family.total(path)
+      if total.parent ~= '' then count_child(total.parent, path, total) end
+    end
+    for _, path in ipairs(redis.call('HKEYS', K.totals)) do
+      local total, counted = family.total(path), sums[path] or {}
+      for _, name in ipairs({ 'waiting', 'running', 'inHanded', 'handed', 'turns', 'grants', 'children', 'takers', 'weights' }) do
+        if total[name] ~= (counted[name] or 0) then wrong[#wrong + 1] = path .. ' has ' .. name .. ' ' .. total[name] .. ', not ' .. (counted[name] or 0) end
+      end
+    end
+    return wrong
   end
   local function line_of(b)
     local members = redis.call('LRANGE', block_key(b, b.front), 0, -1)
@@ -73,7 +114,7 @@ const SCRIPT = withLibraries(
       turns = b.turns, isDue = due_of(b) < INF, hasQuotas = usage.of(b) ~= nil and #usage.of(b).counted > 0,
       hasStarted = b.lastStart > -INF or b.granted ~= '',
       isAsFull = tonumber(redis.call('ZSCORE', K.fill, key) or -1) == b.waiting / b.capacity,
-      hasItsSums = has_its_sums(b, members), lists = lists,
+      hasItsSums = has_its_sums(b, members), lists = lists, isBelow = b.member ~= nil, isOut = b.member ~= nil and b.member.standing == 0,
     }
   end
   function found_in.jobs(id)
@@ -104,6 +145,7 @@ const setsSchema = z.strictObject({
   gone: names,
   fill: names,
   quotas: names,
+  wrongTotals: names,
 })
 const bucketSchema = z.strictObject({
   key: z.string(),
@@ -121,6 +163,9 @@ const bucketSchema = z.strictObject({
   hasStarted: z.boolean(),
   isAsFull: z.boolean(),
   hasItsSums: z.boolean(),
+  /** It is below totals, and out: it takes no part. */
+  isBelow: z.boolean(),
+  isOut: z.boolean(),
   lists: z.strictObject({ line: names, handed: names, retry: names, back: names }),
 })
 const jobSchema = z.strictObject({
@@ -182,8 +227,9 @@ export async function recount(redis: Redis, tag: string): Promise<string[]> {
   const faults = shard.buckets.flatMap((bucket) => ofBucket(bucket, shard))
   const strangers = shard.fill.filter((key) => shard.buckets.every((bucket) => bucket.key !== key))
   faults.push(...strangers.map((key) => `${key}: among the full, and no bucket`))
-  const usages = shard.quotas.filter((key) =>
-    shard.buckets.every((bucket) => bucket.key !== key || !bucket.hasQuotas),
+  faults.push(...shard.wrongTotals)
+  const usages = shard.quotas.filter(
+    (key) => !isTotal(key) && shard.buckets.every((bucket) => bucket.key !== key || !bucket.hasQuotas),
   )
   faults.push(...usages.map((key) => `${key}: has a usage, and no quotas`))
   const [ended, kept] = [[...shard.ended].sort(), [...shard.kept].sort()].map(String)
@@ -198,7 +244,8 @@ function ofBucket(bucket: Bucket, { jobs, due, turns, idle, quotas }: Shard): st
   const own = jobs.filter((job) => job.key === key)
   const everyone = [...line, ...handed, ...retry, ...back]
   const inState = (state: string) => own.filter((job) => job.state === state).map(({ id }) => id)
-  const isPlaced = due.includes(key) || turns.includes(key)
+  const { isBelow } = bucket
+  const isPlaced = isBelow ? bucket.isDue && !bucket.isOut : due.includes(key) || turns.includes(key)
   // Where the next one is a job for which there is no room, the bucket stands among those of jobs.
   const mayBeHeldUp = due.includes(key) && retry.length + back.length > 0
   const isEmpty = everyone.length === 0 && bucket.running === 0
@@ -216,7 +263,8 @@ function ofBucket(bucket: Bucket, { jobs, due, turns, idle, quotas }: Shard): st
     ['turns', bucket.turns, line.filter(isTurnId).length],
     ['among those due, or full', bucket.isDue, isPlaced || (bucket.isDue && handed.length > 0)],
     ['in the set of both', due.includes(key) && turns.includes(key), false],
-    ['among turns', turns.includes(key), isPlaced && isTurnId(line[0] ?? '') && !mayBeHeldUp],
+    ['among turns', turns.includes(key), !isBelow && isPlaced && isTurnId(line[0] ?? '') && !mayBeHeldUp],
+    ['among those due by itself', due.includes(key) && isBelow, false],
     ['has its usage', quotas.includes(key) || !bucket.hasQuotas || !bucket.hasStarted, true],
     ['idle', isEmpty && !bucket.paused, idle.includes(key)],
   ] as const

@@ -136,7 +136,7 @@ async function set(pattern: string, limit: string, flags: Flags, command: Comman
     const rule = await useProcess(flags, command, (service) => service.setLocalLimit(pattern, text))
     return printSet('set in the process of the service', rule, flags)
   }
-  const text = formatLimit(parseLimit(limit))
+  const text = formatLimit(parseLimit(limit, pattern))
   if (flags.dryRun) return preview({ set: [pattern, text] }, flags, command)
   const { ifVersion } = flags
   printSet('set', await useBook(flags, command, (book) => book.set(pattern, text, { ifVersion })), flags)

@@ -3,7 +3,7 @@ import { BackendUnavailableError } from '../../core/errors.ts'
 import type { LayeredBook } from '../../core/layered-book.ts'
 import { formatLimit, hasParts, type Limit } from '../../core/limit.ts'
 import { nameOfQuota } from '../../core/quota-input.ts'
-import type { Rule } from '../../core/rule-book.ts'
+import type { Rule, TotalRule } from '../../core/rule-book.ts'
 import { list, number, oneOf, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -78,12 +78,29 @@ export function parseMark(mark: string | undefined): ShardMark | undefined {
   return { version: Number(version), digest, name }
 }
 
-/** The rule of a key as a verb passes it to its script; empty values if no rule applies. */
-export function ruleValues(rule: Rule | undefined): (string | number)[] {
+/** The rule of a key, as a verb passes it to its script, with the totals of the key; empty values if no rule applies. */
+export function ruleValues(rule: Rule | undefined, totals: readonly TotalRule[] = []): (string | number)[] {
   if (rule === undefined) return ['', 0, 0, 0, 0, 0, '']
   const { pattern, limit } = rule
-  const { capacity, interval, tolerance, warmUp, coldInterval } = limit
-  return [pattern, capacity, interval, tolerance, warmUp, coldInterval, limitValue(limit)]
+  return [pattern, ...paceValues(limit), ruleText(limit, totals)]
+}
+
+function paceValues({ capacity, interval, tolerance, warmUp, coldInterval }: Limit): number[] {
+  return [capacity, interval, tolerance, warmUp, coldInterval]
+}
+
+/** The text of a limit with its further parts and, behind another line break, the weight of the bucket and its totals, the outermost first. */
+export function ruleText(limit: Limit, totals: readonly TotalRule[]): string {
+  const value = limitValue(limit)
+  if (totals.length === 0) return value
+  const chain = totals.map(({ path, pattern, limit: shared }) => [
+    path,
+    pattern,
+    ...paceValues(shared),
+    shared.weight,
+    limitValue(shared),
+  ])
+  return `${value}\n${JSON.stringify([limit.weight, ...chain])}`
 }
 
 const VALUES = new WeakMap<Limit, string>()

@@ -1,10 +1,10 @@
 import type { LayeredBook } from '../../core/layered-book.ts'
-import type { Rule } from '../../core/rule-book.ts'
+import type { Rule, TotalRule } from '../../core/rule-book.ts'
 import { missingZone } from '../connection/redis-errors.ts'
 import { list, number, oneOf, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
-import { limitValue, ruleValues } from './book.ts'
+import { ruleText, ruleValues } from './book.ts'
 import { zoneUnknownHere } from './unknown-zones.ts'
 
 const bucket = row({ key: text, pattern: text, limit: text })
@@ -15,11 +15,14 @@ const retimeScript = defineScript('retime', import.meta.url, retimeReply)
 
 /** The most buckets in one call. */
 const MOST_RETIMED = 100
+/** Below totals each takes longer. */
+const MOST_BELOW_TOTALS = 40
 
 /** A bucket and the rule that applies to it now. */
 interface Ruled {
   readonly key: string
   readonly rule: Rule
+  readonly totals: readonly TotalRule[]
 }
 
 /**
@@ -55,8 +58,10 @@ async function retimeSome(
     const ruled = buckets.flatMap(({ key, pattern, limit }): Ruled[] => {
       const rule = book().find(key)
       // A bucket whose rule is unchanged gets the version when it is next written.
-      if (rule === undefined || (rule.pattern === pattern && limitValue(rule.limit) === limit)) return []
-      return [{ key, rule }]
+      if (rule === undefined) return []
+      const totals = book().totalsOf(key)
+      if (rule.pattern === pattern && ruleText(rule.limit, totals) === limit) return []
+      return [{ key, rule, totals }]
     })
     const unknown = ruled.filter(({ rule }) => zoneUnknownHere(rule.limit) !== undefined)
     const known = ruled.filter(({ rule }) => zoneUnknownHere(rule.limit) === undefined)
@@ -82,10 +87,11 @@ async function apply(
   isLast: boolean,
   now: number | undefined,
 ): Promise<boolean> {
-  for (let from = 0; from < ruled.length || (isLast && from === 0); from += MOST_RETIMED) {
-    const some = ruled.slice(from, from + MOST_RETIMED)
-    const rules = some.flatMap(({ key, rule }) => [key, ...ruleValues(rule)])
-    const isEnd = isLast && from + MOST_RETIMED >= ruled.length
+  const most = ruled.some(({ totals }) => totals.length > 0) ? MOST_BELOW_TOTALS : MOST_RETIMED
+  for (let from = 0; from < ruled.length || (isLast && from === 0); from += most) {
+    const some = ruled.slice(from, from + most)
+    const rules = some.flatMap(({ key, rule, totals }) => [key, ...ruleValues(rule, totals)])
+    const isEnd = isLast && from + most >= ruled.length
     const values = [now ?? '', book().version, isEnd ? '1' : '0', some.length, ...rules]
     const found = await store.run(retimeScript, shard, values)
     if (found.kind !== 'ok') return false

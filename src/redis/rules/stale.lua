@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- Returns one page of the live buckets to which the rules in force were not applied yet; reads about MOST_PER_CALL.
--- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace member chain total
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     'due': buckets with jobs to hand over, by departure | 'all', in no order; cursor ('0' begins)
@@ -24,6 +24,7 @@ for _, key in ipairs(keys) do
   local is_readable, bucket = pcall(read_bucket, key)
   if is_readable and bucket and bucket.book < book then
     answer[#answer + 1], answer[#answer + 2], answer[#answer + 3] = key, bucket.pattern, usage.rule_of(bucket.limit)
+    if bucket.member then answer[#answer] = answer[#answer] .. '\n' .. bucket.member.chain end
   end
 end
 return answer

@@ -10,6 +10,10 @@ import { firstSegment } from '../../core/key.ts'
  * | :meta               | hash   | counters, the elected scheduler, the run of the server, number of shards       |
  * | :buckets            | hash   | user key -> packed bucket; only buckets that hold something or must remember    |
  * | :quotas             | hash   | user key -> what the quotas of its limit count; only where it has some          |
+ * | :totals              | hash   | path of a total -> packed bucket of the total, and the queue of those that share it |
+ * | :later:N             | zset   | child of total number N -> when its own limits let it go; a child is a user key or a path |
+ * | :ready:N             | zset   | the same of those that may go -> tag: the lowest goes next                     |
+ * | :callers:N           | zset   | those of them at whose heads a turn waits, or below which one does             |
  * | :past                | hash   | user key -> limit and what its quotas counted, of a bucket that was forgotten   |
  * | :pastends            | zset   | user key -> when that ended, by a clock that is never set forward               |
  * | :zones               | hash   | time zone -> when its clocks are set; only zones of limits; see zone-tables.ts  |
@@ -52,6 +56,7 @@ export const KEY_TYPES = {
   meta: 'hash',
   buckets: 'hash',
   quotas: 'hash',
+  totals: 'hash',
   past: 'hash',
   pastends: 'zset',
   zones: 'hash',
@@ -87,6 +92,9 @@ export const NUMBERED_KEYS = [
   'verdicts',
   'starts',
   'kept',
+  'later',
+  'ready',
+  'callers',
 ] as const
 
 /** The name and the hash tag of one shard; every script gets it as its first key. */

@@ -6,6 +6,7 @@ import * as meter from '../../core/meter.ts'
 import { FARTHEST_LOOK } from '../../core/projection.ts'
 import { BOUNDARY, FARTHEST_AHEAD, LENGTHS, SUB_WINDOWS } from '../../core/quota.ts'
 import { LONGER, MOST_REMEMBERED } from '../../core/remembered.ts'
+import { SHARE_OF_ROOM } from '../../core/total.ts'
 import { FARTHEST_STEP } from '../../core/walk.ts'
 import { MOST_NAMED, MOST_READ } from '../../line/job-facts.ts'
 import { KEY_TYPES, NUMBERED_KEYS } from './keys.ts'
@@ -73,6 +74,8 @@ export function shardPrelude(): string {
     ...constants(SHARD_CONSTANTS),
     quotaConstants(),
     'local usage, forward, loss, entries = { work = 0, isEnough = false, pace = false }, {}, {}, {}',
+    // What a call knows of totals.
+    `local family = { SHARE_OF_ROOM = ${SHARE_OF_ROOM}, totals = false, touched = false, unwritten = false, buckets = false, horizon = false, isReadOnly = false }`,
   ].join('\n')
 }
 

@@ -21,12 +21,17 @@ export function scriptText(base: readonly string[], libraries: readonly string[]
     else ofTables.set(table, [...(ofTables.get(table) ?? []), library])
   }
   const later = [...ofTables].map(([table, some]) => madeWhenCalled(table, some))
-  return [...around, 'return (function()', ...atOnce, ...later, body, 'end)()'].join('\n')
+  const verb = [...atOnce, ...later, body, 'end)()']
+  if (!ofTables.has('family')) return [...around, 'return (function()', ...verb].join('\n')
+  return [...around, 'local answered = (function()', ...verb, ...LAST].join('\n')
 }
+
+/** What was changed of totals is written once, at the end. */
+const LAST = ['if family.touched or family.unwritten then family.settle_all(true) end', 'return answered']
 
 /** What the script calls of its base, and of its libraries, without those of which that is nothing. */
 function calledOf(base: readonly string[], libraries: readonly string[], body: string): [string[], string[]] {
-  const called = calledFunctions([...base, ...libraries], body)
+  const called = calledFunctions([...base, ...libraries], [body, ...LAST].join('\n'))
   return [called.slice(0, base.length), called.slice(base.length).filter((library) => library !== '')]
 }
 

@@ -15,12 +15,15 @@ const KEYS_PER_JOB = 0.125
 const KEYS_PER_QUOTA = 0.2
 const KEYS_PER_UNIT = 0.9
 
+/** What the place below one total takes. */
+const KEYS_PER_TOTAL = 0.4
+
 /** How many keys without quotas take as long as this one. */
 type WeightOf = (key: string) => number
 
 /** How many keys without quotas take as long as one under this limit. */
-export function weightUnder(limit: Pick<Limit, 'quotas'> | undefined): number {
-  let weight = 1
+export function weightUnder(limit: Pick<Limit, 'quotas'> | undefined, totals = 0): number {
+  let weight = 1 + totals * KEYS_PER_TOTAL
   for (const { unit } of limit?.quotas ?? []) weight += unit === undefined ? KEYS_PER_QUOTA : KEYS_PER_UNIT
   return weight
 }

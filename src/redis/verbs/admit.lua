@@ -1,7 +1,7 @@
 #!lua
 -- Admits jobs to their lines, or rejects them: judges all of them, or none; where many jobs in lines must be looked at for it, only
 -- the first of them. Without `allow-oom`: a full memory rejects the call.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace name blocks next due line sums waiting entries along passage departure verdict lateness follow notes join
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace name blocks next due line sums waiting entries along passage departure verdict lateness follow notes join member chain total share standing full rule
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', version of the caller's rule book, its number of shards, number of kinds, then for each kind of job: cost,
@@ -9,15 +9,15 @@
 --          empty pattern: no rule); then for each job (1 to MOST_PER_CALL): id, key, number of its kind, traceparent | '', data
 -- Answers  { 'old-book', version } | { 'shards', number } | { 'late' } | { 'conflict', id } | { 'no-limit', key }: nothing was changed
 --          { 'ok', now, then for each job, or for the first of them, 'yes', departsAt, waiting, capacity, position; or
---            'again', departsAt, waiting, capacity, position, admittedAt; or reason, retryAt, waiting, capacity; a time
+--            'again', departsAt, waiting, capacity, position, admittedAt; or reason, retryAt, waiting, capacity; or 'under', retryAt, waiting, capacity, reason, whether that
+--            is an estimate, path of the total that refuses it, number of the quota that it exceeds | 0; a time
 --            that is an estimate has '~' behind the word before it; or 'above', number of the quota that the job alone exceeds, waiting, capacity }
 
 expect_arguments(5)
 local now = read_now(ARGV[1])
 if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
 expect('jobs', 'due', 'turns', 'idle', 'wake')
-local meta = read_meta()
-local book = number(ARGV[3])
+local meta, book = read_meta(), number(ARGV[3])
 local refusal = outdated(meta, book, number(ARGV[4]))
 if refusal then return refusal end
 
@@ -31,8 +31,7 @@ for index = 1, count(5, 10) do
   if usage.names_costs(kind.settings) and not usage.named(kind.settings) then refuse_arguments() end
   if kind.deadline < INF then expect('deadlines') end
   are_plain = are_plain and kind.cost == 1
-  kinds['' .. index] = kind
-  at = at + 10
+  kinds['' .. index], at = kind, at + 10
 end
 
 if (#ARGV + 1 - at) % 5 ~= 0 then refuse_arguments() end
@@ -80,34 +79,35 @@ end
 
 -- Where jobs cost different amounts or wait for retries, a verdict looks at up to FARTHEST_LOOK of them, or twice that.
 local MOST_LOOKED_AT = 250
+local new_jobs, rejected, answers, n = {}, 0, { 'ok', text(now) }, 2
 -- Reading all of them does not count.
 usage.work = 0
-local new_jobs, rejected, answers, n = {}, 0, { 'ok', text(now) }, 2
 for index, job in ipairs(jobs) do
   if looked_at + usage.work >= MOST_LOOKED_AT then break end
   local bucket, rule = buckets[job.key] or others[job.key], kind_of[index].rule
-  local said, at_time, position = job.position and usage.is_marked(job.settings) and 'again~' or 'again', job.departsAt, job.position
+  local said, at_time, position, by_total = job.position and usage.is_marked(job.settings) and 'again~' or 'again', job.departsAt, job.position, nil
   if not position then
     if bucket.book < book and change_limit(bucket, rule, now) then bucket.from, bucket.isMoved = -INF, true end
-    local departs_at, place, retry_at, is_estimate, exceeded = judge(bucket, job.cost, job.settings, job.deadline, now)
+    local departs_at, place, retry_at, is_estimate, exceeded, path = judge(bucket, job.cost, job.settings, job.deadline, now)
     if departs_at then
       job.position, job.departsAt, job.settings = place, departs_at, is_estimate and usage.marked(job.settings) or job.settings
       join(job, bucket, meta, now)
       if bucket.parts then usage.join(bucket, job.cost, job.settings) end
-      new_jobs[#new_jobs + 1] = job
-      meta.costliest = math.max(meta.costliest, job.cost)
+      new_jobs[#new_jobs + 1], meta.costliest = job, math.max(meta.costliest, job.cost)
       said, at_time, position = 'yes', departs_at, place
     else
       said, at_time, rejected = place, retry_at, rejected + 1
     end
     if now < meta.watchedUntil then note(meta, 'verdicts', job.key, now, VERDICT_FORMAT, bucket.waiting, said, job.id) end
-    if exceeded then said, at_time = 'above', exceeded elseif is_estimate then said = said .. '~' end
+    if path then said, by_total = 'under', { said, is_estimate and '1' or '0', path, exceeded or 0 }
+    elseif exceeded then said, at_time = 'above', exceeded elseif is_estimate then said = said .. '~' end
   end
-  local limit = rule and (not bucket or bucket.book < book) and rule or bucket
-  answers[n + 1], answers[n + 2] = said, text(at_time)
-  answers[n + 3], answers[n + 4] = bucket and bucket.waiting or 0, limit and text(limit.capacity) or 0
-  n = n + 4
+  if by_total then bucket = family.total(by_total[3]) end
+  local limit = not by_total and rule and (not bucket or bucket.book < book) and rule or bucket
+  answers[n + 1], answers[n + 2], answers[n + 3] = said, text(at_time), bucket and bucket.waiting or 0
+  answers[n + 4], n = limit and text(limit.capacity) or 0, n + 4
   if position then answers[n + 1], n = position, n + 1 end
+  for _, value in ipairs(by_total or {}) do answers[n + 1], n = value, n + 1 end
   if said == 'again' or said == 'again~' then answers[n + 1], n = text(job.admittedAt), n + 1 end
 end
 if #new_jobs > 0 then
@@ -115,6 +115,6 @@ if #new_jobs > 0 then
   if has_twins then redis.call('HSET', K.meta, 'twins', '1') end
   redis.call('HSET', K.meta, 'admitted', meta.admitted + #new_jobs, 'numbers', numbers, 'costliest', meta.costliest)
 end
--- Once per call, whatever it judged: a flood of rejections comes in large calls.
+-- Once per call: a flood of rejections comes in large calls.
 if rejected > 0 then redis.call('HSET', K.meta, 'rejected', meta.rejected + rejected) end
 return answers

@@ -1,7 +1,7 @@
 import { accepted, rejected } from '../../core/admission.ts'
 import { IdConflictError, isVelvetRopeError, NoLimitError, ShardCountError } from '../../core/errors.ts'
 import type { Admission } from '../../core/job.ts'
-import type { Rule } from '../../core/rule-book.ts'
+import type { Rule, TotalRule } from '../../core/rule-book.ts'
 import { Semaphore, Units } from '../../core/semaphore.ts'
 import type { FullMemory } from '../connection/full-memory.ts'
 import { agreed } from '../rules/agreed.ts'
@@ -13,6 +13,7 @@ import { type Answer, list, number, oneOf, rest, text } from '../scripts/reply.t
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
 import { type NamedRequest, orderOfCalls, sizeOfCall, weightUnder } from './admit-calls.ts'
+import { byTotal, rejectedByTotal } from './by-total.ts'
 import { costsText, encodeSettings } from './settings-text.ts'
 
 const place = { departsAt: number, waiting: number, capacity: number, position: number }
@@ -30,6 +31,7 @@ const verdictReply = oneOf({
   'paused~': refused,
   'too-costly': refused,
   above: { quota: number, waiting: number, capacity: number },
+  under: byTotal,
 })
 type Place = Extract<Answer<typeof verdictReply>, { readonly kind: 'yes' | 'yes~' | 'again' | 'again~' }>
 const reply = list(
@@ -74,7 +76,8 @@ export function admitVerb(store: Store, rules: RedisRules, memory: FullMemory) {
     now?: number,
   ): Promise<TimedAdmission[]> => {
     memory.assertRoom('no job is admitted')
-    const weightOf = (key: string) => weightUnder(rules.book.find(key)?.limit)
+    const weightOf = (key: string) =>
+      weightUnder(rules.book.find(key)?.limit, rules.book.totalsOf(key).length)
     let size = sizeOfCall(requests, 0, weightOf)
     const order = size < requests.length ? orderOfCalls(requests) : undefined
     const asked = order?.map((place) => requests[place]!) ?? requests
@@ -102,6 +105,7 @@ export function admitVerb(store: Store, rules: RedisRules, memory: FullMemory) {
 interface Kind {
   readonly first: NamedRequest
   readonly rule: Rule | undefined
+  readonly totals: readonly TotalRule[]
 }
 
 /** Most jobs of a call are of one kind, which is written once: the fewer values travel, the less Redis has to read. */
@@ -111,8 +115,11 @@ function values(requests: readonly NamedRequest[], rules: RedisRules, shards: nu
   const jobs: (string | number)[] = []
   for (const request of requests) {
     const rule = ruleToAdmit(book, request.key)
-    let kind = kinds.findIndex((known) => known.rule === rule && isAlike(known.first, request))
-    if (kind === -1) kind = kinds.push({ first: request, rule }) - 1
+    const totals = book.totalsOf(request.key)
+    const isKind = (known: Kind) =>
+      known.rule === rule && isAlike(known.first, request) && haveEqual(known.totals, totals)
+    let kind = kinds.findIndex(isKind)
+    if (kind === -1) kind = kinds.push({ first: request, rule, totals }) - 1
     jobs.push(request.id, request.key, kind + 1, request.traceparent ?? '', request.data)
   }
   return [version, shards, kinds.length, ...kinds.flatMap(kindValues), ...jobs]
@@ -127,9 +134,16 @@ function isAlike(a: NamedRequest, b: NamedRequest): boolean {
   )
 }
 
-function kindValues({ first: { cost, costs, deadline, settings }, rule }: Kind): (string | number)[] {
+function haveEqual(a: readonly TotalRule[], b: readonly TotalRule[]): boolean {
+  return (
+    a.length === b.length &&
+    a.every(({ path, limit }, index) => path === b[index]!.path && limit === b[index]!.limit)
+  )
+}
+
+function kindValues({ first: { cost, costs, deadline, settings }, rule, totals }: Kind): (string | number)[] {
   const until = deadline === Number.POSITIVE_INFINITY ? 'inf' : deadline
-  return [cost, until, encodeSettings(settings, costs), ...ruleValues(rule)]
+  return [cost, until, encodeSettings(settings, costs), ...ruleValues(rule, totals)]
 }
 
 function admissionOf(
@@ -159,6 +173,8 @@ function admissionOf(
         ),
         at: now,
       }
+    case 'under':
+      return { admission: rejectedByTotal(key, verdict, now, rules), at: now }
     default: {
       const [reason, isEstimate] = estimated(verdict.kind)
       return { admission: rejected(key, reason, { ...verdict, ...isEstimate }, now), at: now }

@@ -2,16 +2,13 @@
 -- waiting | retrying -> handed, for the heads whose slots come within the look-ahead, one of each bucket in turn. At most W
 -- jobs of a bucket are handed over and have not started, so a backlog waits in its line. Elects the one scheduler that may do so. Turns go to
 -- the processes of their callers, at once and whether or not there is room for jobs: MOST_PER_CLAIM / 2 in one call.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended forgotten blocks next due line sums waiting head handover rounds rewind
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended forgotten blocks next due line sums waiting head handover rounds rewind election member chain total share standing chosen gone
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', scheduler, look-ahead, most (from 1 on), lease, how many ended jobs to keep, name by which the caller knows the shard | ''
 -- Answers  { 'follow', now, leader until } |
 --          { 'ok', now, next due | 'inf', next lease | 'inf', next deadline | 'inf', next to forget | 'inf',
 --            version of the rule book, version to which all buckets are held, id, epoch, key, ... }
-
-local LEADER_LEASE = 1500000
-local LONG_SLEEP = 1000000
 
 expect_arguments(7)
 local now = read_now(ARGV[1])
@@ -20,20 +17,9 @@ local lease, keep = number(ARGV[5]), read_keep(6)
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'shares', 'aging', 'gone', 'wake')
 local meta = read_meta()
 if meta.hasQuotas then expect('quotas', 'past', 'pastends') end
-local retimed
--- A block of its own: Lua allows a script 200 local variables.
-do
-  local elected = redis.call('HMGET', K.meta, 'leader', 'leaderUntil', 'retimed')
-  local leader_until = counter(elected[2])
-  retimed = counter(elected[3])
-  guard_run(meta, now, ARGV[7])
-  -- A lease that is further away than a lease can be is from before the clock was set back.
-  if elected[1] and elected[1] ~= scheduler and leader_until > now and leader_until <= now + LEADER_LEASE then
-    -- This scheduler's last wait, while it was elected, may have taken the marker meant for the elected one.
-    if redis.call('LLEN', K.wake) == 0 then redis.call('LPUSH', K.wake, '1') end
-    return { 'follow', text(now), text(leader_until) }
-  end
-end
+guard_run(meta, now, ARGV[7])
+local retimed, leader_until = elect(scheduler, now)
+if leader_until then return { 'follow', text(now), text(leader_until) } end
 
 local handed, turns = {}, 0
 
@@ -54,7 +40,7 @@ local function hand_over(bucket)
   local member, kind, ready_at = peek_head(bucket, math.max(now, due))
   -- Its lists are shorter than its record says, which a foreign value under its name may have caused.
   if not member then
-    skip_unreadable(bucket.key, now)
+    put_aside(bucket, now)
     return false
   end
   if bucket.parts and member ~= head and usage.is_put_off(bucket, meta, member, due, now + look_ahead) then return false end
@@ -70,7 +56,7 @@ local function hand_over(bucket)
   local is_known, state = pcall(read_state, id)
   if not is_known or is_missing.states and kind ~= 'line' then
     reschedule(bucket, meta)
-    skip_unreadable(bucket.key, now)
+    put_aside(bucket, now)
     return false
   end
   local until_ = caller and news_lease(state, meta, now, lease) or now + lease
@@ -86,11 +72,25 @@ local function hand_over(bucket)
   return true
 end
 
+-- Below an outermost total, hands over the head of the bucket whose turn it is.
+local function hand_on(bucket)
+  if not bucket.isTotal then return hand_over(bucket) end
+  local had_room = not bucket.hasNoRoom
+  local chosen = family.choose(bucket, now + look_ahead, bucket.hasNoRoom)
+  if not chosen then return false end
+  local is_handed = hand_over(chosen)
+  if is_handed then reschedule(chosen, meta) end
+  -- Then only turns go on, past the jobs before them.
+  bucket.hasNoRoom = #handed >= 3 * most
+  return is_handed or had_room and not usage.isEnough
+end
+
 local is_rewinding = rewind(meta, now)
-in_rounds(due_buckets('turns', now, look_ahead, MOST_PER_CLAIM / 2), hand_over)
+in_rounds(due_buckets('turns', now, look_ahead, MOST_PER_CLAIM / 2), hand_on)
 -- To hand a job over takes five times as long as to look at one.
 most = math.min(most, MOST_PER_CLAIM - turns)
-in_rounds(due_buckets('due', now, look_ahead, most), hand_over)
+in_rounds(due_buckets('due', now, look_ahead, most), hand_on)
+if family.touched then family.settle_all(true) end
 
 -- A bucket is remembered until it could be forgotten without the steps of the clock.
 local stepped = #meta.steps > 0 and loss.stepped_since(loss.steps(meta, now), -INF) or 0
@@ -106,9 +106,8 @@ end
 local next_due = math.min(first_of('due'), first_of('turns'))
 -- Jobs that no process fetches may be due all the time.
 local wake_turns = next_due > now + look_ahead and next_due or first_of('turns')
--- With nothing to do for long, the first scheduler that wakes may be elected.
 redis.call('HSET', K.meta, 'leader', scheduler, 'wakeDue', next_due, 'wakeTurns', wake_turns, 'claimedAt', now, 'epoch', meta.epoch,
-  'leaderUntil', next_due - look_ahead < now + LONG_SLEEP and now + LEADER_LEASE or now)
+  'leaderUntil', leads_until(next_due - look_ahead, now))
 redis.call('DEL', K.wake, K.vacancy)
 -- There may be more to do at once.
 if turns == MOST_PER_CLAIM / 2 or is_rewinding or usage.isEnough then redis.call('LPUSH', K.wake, '1') end

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- The verdict that `admit` would give now.
--- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks line sums waiting entries along passage departure verdict lateness follow counted held
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks line sums waiting entries along passage departure verdict lateness follow counted held member chain total share standing full rule
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', version of the caller's rule book, key, cost, pattern, capacity, interval, tolerance, warm-up, cold interval, limit,
@@ -18,6 +18,7 @@ local book, key, cost = number(ARGV[2]), ARGV[3], number(ARGV[4])
 if book ~= meta.book then return { 'old-book', text(meta.book) } end
 local rule = read_rule(5, book)
 if not usage.named(ARGV[12]) then refuse_arguments() end
+family.isReadOnly = true
 local bucket = read_bucket(key)
 if bucket then
   read_line(bucket)
@@ -26,9 +27,13 @@ else
   expect_whole(meta)
   bucket = new_bucket(key, 0, rule, now)
 end
-local departs_at, position, retry_at, is_estimate, exceeded = judge(bucket, cost, ARGV[12], INF, now)
+local departs_at, position, retry_at, is_estimate, exceeded, path = judge(bucket, cost, ARGV[12], INF, now)
 local at, waiting, capacity = text(now), bucket.waiting, text(bucket.capacity)
 local mark = is_estimate and '~' or ''
+if path then
+  local total = family.total(path)
+  return { 'ok', at, 'under', text(retry_at), text(total.waiting), text(total.capacity), position, is_estimate and '1' or '0', path, exceeded or 0 }
+end
 if exceeded then return { 'ok', at, 'above', exceeded, text(waiting), capacity } end
 if departs_at then
   local held = nil

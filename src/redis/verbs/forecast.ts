@@ -11,6 +11,7 @@ import { ruleToAdmit } from '../rules/unknown-zones.ts'
 import { flag, list, number, oneOf, optional, row, word } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
+import { byTotal, rejectedByTotal } from './by-total.ts'
 import { costsText } from './settings-text.ts'
 
 /** The last quota that holds a job or one before it, as `usage.held` of scripts/lib/held.lua has it. */
@@ -40,6 +41,7 @@ const reply = list(
         'yes~': accepts,
         no: refuses,
         'no~': refuses,
+        under: byTotal,
         above: { quota: number, waiting: number, capacity: number },
       }),
     },
@@ -58,7 +60,7 @@ export function forecastVerb(store: Store, rules: RedisRules) {
       return store.read(
         script,
         shard,
-        [rules.version, key, cost, ...ruleValues(rule), `-${costsText(costs)}`],
+        [rules.version, key, cost, ...ruleValues(rule, rules.book.totalsOf(key)), `-${costsText(costs)}`],
         now,
       )
     })
@@ -70,6 +72,7 @@ export function forecastVerb(store: Store, rules: RedisRules) {
         { ...verdict, retryAt: Infinity, quota: quotaText(rules, key, verdict.quota) },
         at,
       )
+    if (kind === 'under') return rejectedByTotal(key, verdict, at, rules)
     const estimate = (kind === 'yes~' || kind === 'no~') && { isEstimate: true as const }
     if ('reason' in verdict) return rejected(key, verdict.reason, { ...verdict, ...estimate }, at)
     const { position, departsAt, held } = verdict

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- handed -> granted: reserves a slot, not before now + lead, for the first of the jobs that were handed over. No
 -- job is granted one while a granted job of the bucket has not started, so a slot that was missed can always be moved.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended blocks next due line sums waiting head lookup leave grant
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended blocks next due line sums waiting head lookup leave grant member chain total share standing under
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many ended jobs to keep, name by which the caller knows the shard | '', number of requests, then for each: id, epoch, worker, lead, lease, missed slot | '',
@@ -66,11 +66,12 @@ local function answer(at)
   -- It missed its slot; or it asks again because an answer was lost, and all may have changed meanwhile, also the clock.
   local is_void = missed ~= '' and number(missed) == state.slot or now > state.slot + FARTHEST_SLOT
     or state.slot > now + lead + FARTHEST_SLOT
-    or bucket.paused == 1 or bucket.frozen > now
+    or bucket.paused == 1 or bucket.frozen > now or bucket.member and not is_first and family.is_void(bucket, now + lead)
   if not is_first and is_void then ungrant(bucket, job, state) end
-  local slot, start_at, due = state.slot, math.max(state.slot, now), state.slot
+  local slot, start_at, due, latest = state.slot, math.max(state.slot, now), state.slot, INF
+  if bucket.member and not is_first then latest = family.latest(bucket) end
   if state.state == 'handed' then
-    if bucket.paused == 0 then slot, start_at, due = grant(bucket, meta, job, state, worker, now, lead) end
+    if bucket.paused == 0 then slot, start_at, due, latest = grant(bucket, meta, job, state, worker, now, lead) end
     local is_returned = bucket.paused == 1 or not slot
     local is_late = not is_returned and start_at > job.deadline + bucket.tolerance
     if (is_returned or is_late) and not pcall(read_line, bucket) then return { 'foreign' } end
@@ -96,13 +97,12 @@ local function answer(at)
     write_state(state)
     write_bucket(bucket)
   end
-  local parts = is_turn(id) and usage.of(bucket)
-  local turn_parts = parts and (parts.places and '1' or '0') or nil
+  local turn_parts = is_turn(id) and usage.places_of(bucket) or nil
   -- The caller of a turn whose start is not heard of is soon taken for dead, but not where it may hold a place.
   hold_lease(meta, id, is_turn(id) and turn_parts ~= '1' and math.min(now + lease, start_at + NEWS) or now + lease)
   return {
     -- A worker that is later than `latest` asks again: the bucket may have been frozen meanwhile.
-    'granted', text(slot), text(start_at), text(start_at + FARTHEST_SLOT), text(bucket.tolerance), job.key,
+    'granted', text(slot), text(start_at), text(math.min(start_at + FARTHEST_SLOT, latest)), text(bucket.tolerance), job.key,
     text(job.cost), job.settings, has_data and '' or job.data or '', text(job.admittedAt), text(state.attempt), text(state.fence),
     job.traceparent, bucket.pattern, text(bucket.lastStart), text(spacing_after_start(bucket)),
     -- Of a turn, `crashes` counts lost handovers, not handlers that were cut off.

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Holds a bucket, or releases it: no departures before a time (a shorter freeze never shortens a longer one) or until
 -- that freeze is lifted, or until the bucket is resumed.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting member chain total share standing rule
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', operation, verb (freeze | unfreeze | pause | resume), key, duration | '', whether there is
@@ -33,7 +33,8 @@ local refusal = outdated(meta, book, number(ARGV[9]))
 if refusal then return refusal end
 -- A new freeze must not be moved back with those from before the step. And a step must be seen that comes before any worker has called.
 if now < meta.heardAt or meta.heardAt == 0 then note_activity(meta, now) end
-local bucket = read_bucket(key)
+if is_total(key) and rule.chain ~= '' and (family.total(key) or verb == 'freeze' or verb == 'pause') then family.keep_chain(rule.chain, book, now) end
+local bucket = (is_total(key) and family.total or read_bucket)(key)
 if not bucket and (verb == 'resume' or verb == 'unfreeze') then return answered(0, 0) end
 if not bucket and ARGV[10] == '' then return { 'no-limit' } end
 if not bucket and ARGV[7] == '0' then return { 'no-room' } end
@@ -41,7 +42,7 @@ if not bucket then
   bucket = new_bucket(key, meta.numbers + 1, rule, now)
   redis.call('HINCRBY', K.meta, 'numbers', 1)
 end
-read_line(bucket)
+if not bucket.isTotal then read_line(bucket) end
 local lifts = verb == 'unfreeze' and bucket.frozen > now
 if verb == 'unfreeze' and not lifts then return answered(0, 0) end
 local from = -INF
@@ -49,7 +50,10 @@ if verb == 'freeze' then freeze(bucket, now + duration)
 elseif verb == 'pause' then bucket.paused = 1
 elseif lifts then bucket.frozen, from = 0, now
 else bucket.paused, from = 0, now end
-if bucket.inHanded > 0 then from = bucket.from end
-reschedule_from(bucket, meta, from)
+if bucket.isTotal then family.touch(bucket)
+else
+  if bucket.inHanded > 0 then from = bucket.from end
+  reschedule_from(bucket, meta, from)
+end
 -- One that is further away is from before the clock was set back: no caller is to wait for it.
 return answered(bucket.frozen, math.min(bucket.grantedSlot, now + 2 * FARTHEST_SLOT), lifts)

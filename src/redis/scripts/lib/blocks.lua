@@ -75,3 +75,17 @@ local function pull(bucket, block, member)
   count_out(bucket, block)
   return true
 end
+
+-- The bucket's lists besides its line, and how their lengths are read.
+local COUNTS = {
+  handed = { field = 'inHanded', command = 'LLEN' },
+  retry = { field = 'inRetry', command = 'ZCARD' },
+  back = { field = 'inBack', command = 'ZCARD' },
+}
+
+local function read_count(bucket, name)
+  local field = COUNTS[name].field
+  local count = redis.call(COUNTS[name].command, K[name] .. bucket.suffix)
+  if count < bucket[field] then partial(name) end
+  bucket[field] = count
+end

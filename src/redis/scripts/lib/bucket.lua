@@ -3,23 +3,29 @@
 -- Numbers first, then pattern, limit and the id of the job that was granted a slot; none of these texts holds a zero byte.
 local BUCKET_FORMAT = '<HI4dddI4ddddBdddI4BddddddI4I4I4I4I4ddsss'
 local BUCKET_MAGIC = 0x5621
--- The record of a bucket with a warm-up has another magic number, and the numbers of the warm-up at its end.
-local WARM_MAGIC, WARM_FORMAT = 0x5625, 'ddddd'
+-- More is added to that of a bucket with a warm-up, which then has its numbers at its end, and of one below totals: see member.lua.
+local WARM, WARM_FORMAT, BELOW = 4, 'ddddd', 8
+
+-- The path of a total: no key ends so.
+local function is_total(key)
+  return string.byte(key, -1) == 47
+end
 
 local function parse_bucket(key, raw)
   local ok, magic, n, capacity, interval, tolerance, book, next_, carry, frozen, waiting, paused, last_cost, last_start,
     started_cost, running, lines_turn, from, handed, returned, back_units, granted_slot, granted_cost, in_line, in_handed,
     in_retry, in_back, turns, front, joined, pattern, limit, granted, stop = pcall(struct.unpack, BUCKET_FORMAT, raw)
-  local warm_up, cold, warmth, last_warmth, started_warmth = 0, interval, 0, 0, 0
-  if ok and magic == WARM_MAGIC then
+  local warm_up, cold, warmth, last_warmth, started_warmth, member = 0, interval, 0, 0, 0, nil
+  local more = ok and magic - BUCKET_MAGIC or 0
+  if more == WARM or more == WARM + BELOW then
     ok, warm_up, cold, warmth, last_warmth, started_warmth, stop = pcall(struct.unpack, WARM_FORMAT, raw, stop)
-  elseif magic ~= BUCKET_MAGIC then
-    ok = false
   end
+  if ok and (more == BELOW or more == WARM + BELOW) then ok, member, stop = pcall(family.unpack_member, raw, stop)
+  elseif more ~= 0 and more ~= WARM then ok = false end
   if not ok or stop ~= #raw + 1 then foreign('buckets') end
   if frozen ~= 0 then frozen = frozen - set_back() end
   -- All fields at once: a table that grows is made again and again.
-  return {
+  local bucket = {
     key = key, n = n, suffix = n .. '', capacity = capacity, interval = interval, tolerance = tolerance, book = book, next = next_,
     carry = carry, frozen = frozen, waiting = waiting, paused = paused, lastCost = last_cost, lastStart = last_start,
     startedCost = started_cost, running = running, linesTurn = lines_turn, from = from, handed = handed,
@@ -27,8 +33,10 @@ local function parse_bucket(key, raw)
     granted = granted, inLine = in_line, inHanded = in_handed, inRetry = in_retry, inBack = in_back, turns = turns,
     hadTurns = turns > 0, front = front, joined = joined, warmUp = warm_up, coldInterval = cold, warmth = warmth, lastWarmth = last_warmth,
     startedWarmth = started_warmth, fill = waiting / capacity,
-    isIdle = paused == 0 and running + in_line + in_handed + in_retry + in_back == 0,
+    isIdle = paused == 0 and running + in_line + in_handed + in_retry + in_back == 0, member = member,
   }
+  if member then family.note(bucket) end
+  return bucket
 end
 
 local function read_bucket(key)
@@ -38,14 +46,15 @@ end
 
 local function record_of(b)
   local frozen = b.frozen ~= 0 and b.frozen + set_back() or 0
-  local record = struct.pack(BUCKET_FORMAT, b.warmUp > 0 and WARM_MAGIC or BUCKET_MAGIC, b.n, b.capacity, b.interval, b.tolerance,
+  local more = (b.warmUp > 0 and WARM or 0) + (b.member and BELOW or 0)
+  local record = struct.pack(BUCKET_FORMAT, BUCKET_MAGIC + more, b.n, b.capacity, b.interval, b.tolerance,
     b.book, b.next, b.carry, frozen, b.waiting, b.paused, b.lastCost, b.lastStart, b.startedCost, b.running,
     b.linesTurn, b.from, b.handed, b.returned, b.backUnits, b.grantedSlot, b.grantedCost, b.inLine, b.inHanded, b.inRetry, b.inBack,
     b.turns, b.front, b.joined, b.pattern, b.limit, b.granted)
   if b.warmUp > 0 then
     record = record .. struct.pack(WARM_FORMAT, b.warmUp, b.coldInterval, b.warmth, b.lastWarmth, b.startedWarmth)
   end
-  return record
+  return b.member and record .. family.pack_member(b.member) or record
 end
 
 -- The limit as it is shown.
@@ -55,6 +64,7 @@ end
 
 -- `b.fill` is what the set `:fill` holds. A foreign value under the name of the set must not stop the line.
 local function write_bucket(b)
+  if b.member or b.before then family.sync(b) end
   redis.call('HSET', K.buckets, b.key, record_of(b))
   if b.isUseChanged then usage.write(b) end
   local fill = b.waiting / b.capacity
@@ -67,6 +77,7 @@ end
 local function write_buckets(buckets)
   local records, fills, texts, n = {}, {}, {}, 0
   for index, b in ipairs(buckets) do
+    if b.member or b.before then family.sync(b) end
     records[index * 2 - 1], records[index * 2] = b.key, record_of(b)
     if b.isUseChanged then usage.write(b, texts) end
     local fill = b.waiting / b.capacity
@@ -94,15 +105,6 @@ local function new_bucket(key, n, rule, now)
     local record, raw = usage.past_of(bucket)
     if record then usage.recall(bucket, parse_bucket(key, record).limit, raw, now) end
   end
+  if rule.chain ~= '' then family.move(bucket, rule.chain, rule.book, now) end
   return bucket
-end
-
--- The rule in force, as the caller passes it: seven arguments from `at` on. The limit has its further parts behind it: see usage.lua.
-local function read_rule(at, book)
-  if usage.has_parts(ARGV[at + 6]) then usage.expect_limit(ARGV[at + 6]) end
-  return {
-    pattern = ARGV[at], capacity = number(ARGV[at + 1]), interval = number(ARGV[at + 2]),
-    tolerance = number(ARGV[at + 3]), warmUp = number(ARGV[at + 4]), coldInterval = number(ARGV[at + 5]),
-    limit = ARGV[at + 6], book = book,
-  }
 end

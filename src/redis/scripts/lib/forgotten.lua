@@ -5,6 +5,7 @@ do
   local MOST = 1000
   -- Where buckets have quotas; and so many whose limits are read.
   local MOST_WITH_QUOTAS, MOST_READ_AGAIN = 250, 50
+  local MOST_BELOW_TOTALS = 100
 
   local function counts_until(key)
     local bucket = read_bucket(key)
@@ -62,9 +63,12 @@ do
   function forget_idle(meta, now, handed)
     local most = MOST - 9 * handed
     if meta.hasQuotas then most = math.min(most, MOST_WITH_QUOTAS) end
+    if meta.hasTotals then most = math.min(most, MOST_BELOW_TOTALS) end
     local idle = redis.call('ZRANGEBYSCORE', K.idle, '-inf', now, 'LIMIT', 0, most)
+    if meta.hasTotals and #idle > 0 then idle = family.forget(idle, now) end
     if meta.hasQuotas and #idle > 0 then idle = without_counting(idle, now) end
     if #idle == 0 then return end
+    if meta.hasTotals then family.release(idle) end
     redis.call('HDEL', K.buckets, unpack(idle))
     if meta.hasQuotas then redis.call('HDEL', K.quotas, unpack(idle)) end
     redis.call('ZREM', K.idle, unpack(idle))

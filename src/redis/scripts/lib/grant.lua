@@ -36,8 +36,8 @@ local function allow_for_clock(bucket, meta, now)
   end
 end
 
--- Reserves a slot. Returns it, the time from which the handler may start, and the slot of the grid that the job may have missed;
--- nil where the slot is too far away.
+-- Reserves a slot. Returns it, the time from which the handler may start, the slot of the grid that the job may have missed, and until
+-- when totals let it start; nil where the slot is too far away.
 local function grant(bucket, meta, job, state, worker, now, lead)
   local parts = usage.of(bucket)
   allow_for_clock(bucket, meta, now)
@@ -48,6 +48,8 @@ local function grant(bucket, meta, job, state, worker, now, lead)
     if usage.is_full(bucket, bucket.running) then return nil end
     earliest, due = usage.due_at(bucket, usage.charges(parts, job.cost, job.settings), due, earliest)
   end
+  if bucket.member then earliest = family.earliest(bucket, meta, job, math.max(due, earliest), now) end
+  if not earliest then return nil end
   local had_slot = due <= math.max(bucket.next, bucket.frozen)
   local before = { bucket.next, bucket.carry, bucket.lastCost, bucket.warmth, bucket.lastWarmth }
   local slot, on_grid = reserve_due(bucket, job.cost, due, earliest)
@@ -60,8 +62,9 @@ local function grant(bucket, meta, job, state, worker, now, lead)
   bucket.granted, bucket.grantedSlot, bucket.grantedCost = job.id, slot, job.cost
   bucket.handed = bucket.handed - job.cost
   if parts then usage.charge_slot(bucket, 1, now, job.settings) end
+  local latest = bucket.member and family.reserve(bucket, job, start_at, now) or INF
   state.state, state.slot, state.onGrid, state.isSettled, state.worker = 'granted', slot, on_grid, false, worker
-  return slot, start_at, had_slot and due or slot
+  return slot, start_at, had_slot and due or slot, latest
 end
 
 -- Takes the slot away from a job that was granted it and has not started.
@@ -85,8 +88,7 @@ local function clock_error(bucket)
   return math.min(500, bucket.tolerance / 4)
 end
 
--- When a start at `at` counts in quotas: it may have been later, and one that waits for it to leave a window may be earlier. A quota
--- has no tolerance that would allow for that.
+-- When a start at `at` counts in quotas, which have no tolerance: it may have been later, and one that waits for it may be earlier.
 function usage.counted_at(bucket, at)
   return at + clock_error(bucket)
 end
@@ -108,6 +110,7 @@ local function start(bucket, state, at)
     if was_chilled then bucket.warmth = 0 end
   end
   state.charged = usage.of(bucket) and usage.move_to(bucket, usage.counted_at(bucket, at)) or ''
+  if bucket.member then family.start(bucket, state, at) end
   redis.call('LREM', K.handed .. bucket.suffix, 1, member_of(state))
   bucket.inHanded = bucket.inHanded - 1
   bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0

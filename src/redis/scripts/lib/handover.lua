@@ -16,6 +16,7 @@ local function mark_handed(bucket, meta, member, kind, ready_at, state, epoch, l
   bucket.inHanded = bucket.inHanded + 1
   bucket.handed = bucket.handed + cost
   bucket.isHandedOn = true
+  if bucket.member then family.hand(bucket, id, cost, 1) end
   if bucket.handedCharges then usage.hand_on(bucket, member) end
   count_returned(bucket, kind, -cost)
 end

@@ -21,6 +21,7 @@ local function join(job, bucket, meta, now)
     usage.count(bucket, job.settings, 1)
     if usage.names_costs(job.settings) then usage.remember_most(bucket, job.settings) end
   end
+  if bucket.member then family.join(bucket, job) end
 end
 
 -- At least one job; `buckets` by key: unchanged ones are not written.

@@ -9,6 +9,7 @@ local function leave(bucket, job, state)
     redis.call('LREM', K.handed .. bucket.suffix, 1, member)
     bucket.handed = bucket.handed - job.cost
     bucket.inHanded = bucket.inHanded - 1
+    if bucket.member then family.hand(bucket, job.id, job.cost, -1) end
   elseif state.kind == 'line' then
     local has_left = pull(bucket, job.block, member)
     if has_left and is_turn(member) then bucket.turns = bucket.turns - 1 end
@@ -65,6 +66,7 @@ local function send_back(bucket, meta, id, now, sent)
       bucket.handed = bucket.handed - cost
     end
     count_returned(bucket, state.kind, cost)
+    if bucket.member then family.hand(bucket, last, cost, -1) end
     state.state = state.kind == 'line' and 'waiting' or 'retrying'
     if state.kind ~= 'back' then bucket.linesTurn = state.kind == 'line' and 1 or 0 end
     put_back(bucket, member, state)

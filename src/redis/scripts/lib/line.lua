@@ -1,22 +1,9 @@
 -- A bucket's line: how many jobs wait in it, and when the next one departs.
 
--- The bucket's lists besides its line, and how their lengths are read.
-local COUNTS = {
-  handed = { field = 'inHanded', command = 'LLEN' },
-  retry = { field = 'inRetry', command = 'ZCARD' },
-  back = { field = 'inBack', command = 'ZCARD' },
-}
-
-local function read_count(bucket, name)
-  local field = COUNTS[name].field
-  local count = redis.call(COUNTS[name].command, K[name] .. bucket.suffix)
-  if count < bucket[field] then partial(name) end
-  bucket[field] = count
-end
-
 -- Reads the lengths of all lists of a bucket, which checks that they are ours and complete. Called before a verb that may touch
 -- any of them.
 local function read_line(bucket)
+  if bucket.member then family.totals_of(bucket) end
   read_blocks(bucket)
   for name in pairs(COUNTS) do read_count(bucket, name) end
   usage.of(bucket)
@@ -26,6 +13,7 @@ end
 -- The same for a verb that touches only one of them, 'line' or 'handed', and what `reschedule` reads: where the limit has further
 -- parts, the head of the line, too.
 local function read_list(bucket, name)
+  if bucket.member then family.totals_of(bucket) end
   local has_parts = usage.of(bucket) ~= nil
   if name == 'handed' then read_count(bucket, 'handed') end
   if name == 'line' or bucket.turns > 0 or has_parts then read_blocks(bucket) end
@@ -54,7 +42,7 @@ local function has_line(bucket)
 end
 
 -- When the next job to be handed over departs; Infinity when there is none. And which one that is, if that is asked and the limit has
--- further parts.
+-- further parts. What totals above it say comes on top.
 local function due_of(bucket, needs_head)
   if bucket.paused == 1 or bucket.inLine + retrying(bucket) == 0 then return INF end
   local projection = projection_of(bucket, bucket.from)
@@ -73,6 +61,8 @@ end
 -- Buckets with a turn at the head of the line are kept in a set of their own, because turns are handed over without workers.
 -- `dues`: collects the arguments of one ZADD to `:due` for many buckets.
 local function schedule_due(bucket, due, dues)
+  if bucket.before then family.enter(bucket) end
+  if bucket.member then return family.stand_bucket(bucket, due) end
   local head = bucket.turns > 0 and first_member(bucket)
   local name, other = 'due', 'turns'
   if head and is_turn(head) then name, other = other, name end
@@ -85,6 +75,8 @@ local function schedule_due(bucket, due, dues)
 end
 
 local function unschedule_due(bucket)
+  if bucket.before then family.enter(bucket) end
+  if bucket.member then return family.stand_bucket(bucket, INF) end
   redis.call('ZREM', K.due, bucket.key)
   if bucket.hadTurns or bucket.turns > 0 then redis.call('ZREM', K.turns, bucket.key) end
 end
@@ -96,7 +88,9 @@ local function schedule(bucket, meta, dues)
   bucket.isIdle = jobs == 0 and bucket.paused == 0
   if bucket.isIdle then redis.call('ZADD', K.idle, forgettable_at(bucket), bucket.key)
   elseif was_idle then redis.call('ZREM', K.idle, bucket.key) end
-  if due < INF then wake_for(meta, due, schedule_due(bucket, due, dues)) else unschedule_due(bucket) end
+  if due == INF then return unschedule_due(bucket) end
+  local name = schedule_due(bucket, due, dues)
+  if name then wake_for(meta, due, name) end
 end
 
 -- Schedules its next event, and writes the bucket.

@@ -68,6 +68,7 @@ end
 -- Gives back the last slot. It is always the last that is given back: no other is granted before a granted job has started. The
 -- limit may have been lowered since it was granted.
 local function unreserve(bucket)
+  if bucket.member then family.unreserve(bucket) end
   if usage.of(bucket) then usage.charge_slot(bucket, -1) end
   bucket.next = math.max(bucket.grantedSlot, bucket.lastStart - bucket.tolerance + spacing_after_start(bucket))
   bucket.carry = 0
@@ -97,7 +98,9 @@ end
 -- The next departure is counted from the last slot, or from the last start where that was later than the new tolerance allows.
 local function change_limit(bucket, rule, now)
   bucket.book = rule.book
-  if bucket.pattern == rule.pattern and usage.rule_of(bucket.limit) == rule.limit then return false end
+  local has_moved = rule.chain ~= (bucket.member and bucket.member.chain or '')
+  if has_moved then family.move(bucket, rule.chain, rule.book, now) end
+  if bucket.pattern == rule.pattern and usage.rule_of(bucket.limit) == rule.limit then return has_moved end
   local before = spacing(bucket, bucket.lastWarmth, bucket.lastCost)
   bucket.pattern = rule.pattern
   usage.change_limit(bucket, rule.limit, now)

@@ -11,15 +11,25 @@ local function skip_unreadable(key, now)
   for _, name in ipairs({ 'due', 'turns' }) do redis.call('ZADD', K[name], 'XX', until_, key) end
 end
 
--- The buckets of 'due' or 'turns' whose heads are due. `window`: how many jobs of it may be handed over and not started.
+-- The same where its head cannot be handed over.
+local function put_aside(bucket, now)
+  if bucket.member then family.put_aside(bucket, now + UNREADABLE) else skip_unreadable(bucket.key, now) end
+end
+
+-- How many jobs of a bucket may be handed over and not started.
+local function window_of(bucket, look_ahead)
+  return math.max(1, math.min(MOST_HANDED, math.ceil(look_ahead / bucket.interval)))
+end
+
+-- The buckets of 'due' or 'turns' whose heads are due, and the outermost totals below which one is.
 local function due_buckets(name, now, look_ahead, most)
   local buckets = {}
   for _, key in ipairs(redis.call('ZRANGEBYSCORE', K[name], '-inf', now + look_ahead, 'LIMIT', 0, most)) do
     if usage.is_enough(#buckets) then break end
-    local is_readable, bucket = pcall(read_bucket_and_line, key)
+    local is_readable, bucket = pcall(is_total(key) and family.total or read_bucket_and_line, key)
     if not is_readable then skip_unreadable(key, now)
     elseif bucket then
-      bucket.window = math.max(1, math.min(MOST_HANDED, math.ceil(look_ahead / bucket.interval)))
+      bucket.window = window_of(bucket, look_ahead)
       buckets[#buckets + 1] = bucket
     else
       redis.call('ZREM', K.due, key)
@@ -45,7 +55,8 @@ end
 function usage.is_put_off(bucket, meta, member, due, latest)
   due = usage.due_of(bucket, member, due)
   if due <= latest then return false end
-  wake_for(meta, due, schedule_due(bucket, due))
+  local name = schedule_due(bucket, due)
+  if name then wake_for(meta, due, name) end
   write_bucket(bucket)
   return true
 end

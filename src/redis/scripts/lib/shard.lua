@@ -74,7 +74,7 @@ local known_meta
 local function read_meta()
   local values = redis.call('HMGET', K.meta, 'run', 'quarantine', 'book', 'wakeDue', 'numbers', 'fence', 'admitted', 'ended',
     'wakeTurns', 'watchedUntil', 'epoch', 'granted', 'heardAt', 'lifted', 'rejected', 'costliest', 'lostAt', 'lostCost',
-    'shards', 'steps', 'stepTellers', 'rewind', 'name', 'kept', 'resend', 'setBack', 'quotas', 'twins')
+    'shards', 'steps', 'stepTellers', 'rewind', 'name', 'kept', 'resend', 'setBack', 'quotas', 'twins', 'totals')
   local meta = {
     run = values[1] or '', quarantine = counter(values[2]), book = counter(values[3]), wakeDue = counter(values[4]),
     numbers = whole_counter(values[5]), fence = counter(values[6]), admitted = counter(values[7]), ended = whole_counter(values[8]),
@@ -83,7 +83,7 @@ local function read_meta()
     costliest = counter(values[16]), lostAt = counter(values[17]), lostCost = counter(values[18]),
     shards = counter(values[19]), steps = values[20] or '', stepTellers = values[21] or '', rewind = values[22] or '', name = values[23] or '',
     kept = whole_counter(values[24]), resend = values[25] or '',
-    hasQuotas = values[27] == '1', newlyEnded = 0, turnsEnded = false, toRemember = {}, sentBack = 0,
+    hasQuotas = values[27] == '1', hasTotals = values[29] ~= false, newlyEnded = 0, turnsEnded = false, toRemember = {}, sentBack = 0,
   }
   meta.keptBefore, set_back_by, has_twins = meta.kept, counter(values[26]), values[28] ~= false
   known_meta = meta

@@ -14,9 +14,7 @@ local function departure_behind(bucket, projection)
   return projection.slot + spacing(bucket, projection.warmth, bucket.waiting - bucket.grantedCost), 0
 end
 
--- Returns departsAt and position; or nil, the reason, and when the same request would be accepted. What `usage.judge` returns
--- besides comes last.
-local function judge(bucket, cost, settings, deadline, now)
+local function judge_alone(bucket, cost, settings, deadline, now)
   if cost > bucket.capacity then return nil, 'too-costly', INF end
   if not bucket.projection then
     forget_old_time(bucket, now)
@@ -35,4 +33,11 @@ local function judge(bucket, cost, settings, deadline, now)
   if in_time > now then return nil, 'deadline', in_time end
   if bucket.paused == 1 and deadline ~= INF then return nil, 'paused', now + bucket.interval end
   return departs_at, bucket.inLine + bucket.inHanded + bucket.inBack + retries_ahead + 1
+end
+
+-- Returns departsAt and position; or nil, the reason, and when the same request would be accepted. What `usage.judge` and
+-- `family.judge` return besides comes last.
+local function judge(bucket, cost, settings, deadline, now)
+  if not bucket.member then return judge_alone(bucket, cost, settings, deadline, now) end
+  return family.judge(bucket, cost, settings, deadline, now, judge_alone(bucket, cost, settings, deadline, now))
 end

@@ -1,0 +1,41 @@
+-- The totals above a key, as its rule has them.
+-- of: family
+
+do
+  local chains = {}
+
+  -- The totals of a rule, the outermost first, each as `new_bucket` takes it, and the weight of the bucket below them.
+  function family.chain_of(text)
+    if chains[text] then return chains[text] end
+    local ok, values = pcall(cjson.decode, text)
+    if not ok or type(values) ~= 'table' or type(values[1]) ~= 'number' then foreign('buckets') end
+    local chain = { weight = values[1], paths = {} }
+    for index = 2, #values do
+      local path, pattern, capacity, interval, tolerance, warm_up, cold, weight, limit = unpack(values[index])
+      chain[index - 1] = { path = path, pattern = pattern, capacity = capacity, interval = interval, tolerance = tolerance, warmUp = warm_up,
+        coldInterval = cold, weight = weight, limit = limit, chain = '' }
+      chain.paths[index - 1] = path
+    end
+    chains[text] = chain
+    return chain
+  end
+
+  -- Checks what a caller passes. Called before anything is written.
+  function family.expect_chain(text)
+    local ok, chain = pcall(family.chain_of, text)
+    if not ok then refuse_arguments() end
+    for _, rule in ipairs(chain) do
+      if usage.has_parts(rule.limit) then usage.expect_limit(rule.limit) end
+    end
+  end
+
+  -- Keeps all totals of a rule; returns the path of the innermost.
+  function family.keep_chain(text, book, now)
+    local path = ''
+    for _, rule in ipairs(family.chain_of(text)) do
+      family.keep(rule, path, book, now)
+      path = rule.path
+    end
+    return path
+  end
+end

@@ -1,0 +1,118 @@
+-- Who departs next below a total, and when: chosen from the outermost total down, by tag.
+-- of: family
+
+do
+  local IN = 1
+  -- Those that become due together join in slices of so many in a call; and so many are looked at for one departure.
+  local MOST_WOKEN, MOST_LOOKS = 100, 50
+  local woken = 0
+
+  -- A bucket below totals, once for each call; nil: there is none, or it cannot be read. `raw`: its record, where that was read.
+  function family.bucket(name, raw)
+    family.buckets = family.buckets or {}
+    local known = family.buckets[name]
+    if known == nil then
+      raw = raw or redis.call('HGET', K.buckets, name)
+      local is_readable, bucket = pcall(parse_bucket, name, raw or '')
+      known = is_readable and bucket.member and bucket or false
+      family.buckets[name] = known
+    end
+    return known or nil
+  end
+
+  -- The same, with its lists.
+  local function with_lists(name)
+    local bucket = family.bucket(name)
+    if not bucket or bucket.window then return bucket end
+    local is_readable = pcall(read_line, bucket)
+    if not is_readable then
+      family.buckets[name] = false
+      return nil
+    end
+    bucket.window = window_of(bucket, family.horizon - time_read)
+    return bucket
+  end
+
+  local function joins(total, name, child, bucket)
+    if child.standing ~= IN then
+      if bucket then
+        family.stand_bucket(bucket, due_of(bucket))
+        write_bucket(bucket)
+      else family.settle(child) end
+    end
+    total.moves[name] = nil
+    return math.max(child.tag, total.virtual - total.largest)
+  end
+
+  -- Lets those join whose own limits let them go by then. Returns whether there are more of them than one call takes.
+  function family.wake(total, horizon)
+    local names = redis.call('ZRANGEBYSCORE', K.later .. total.n, '-inf', horizon, 'LIMIT', 0, MOST_WOKEN - woken)
+    if #names == 0 then return woken == MOST_WOKEN and redis.call('ZCOUNT', K.later .. total.n, '-inf', horizon) > 0 end
+    local raws, ready, callers = redis.call('HMGET', K.buckets, unpack(names)), {}, {}
+    for index, name in ipairs(names) do
+      local bucket = not is_total(name) and family.bucket(name, raws[index]) or nil
+      local child = is_total(name) and family.total(name) or bucket and bucket.member
+      if child then
+        local tag = joins(total, name, child, bucket)
+        ready[#ready + 1], ready[#ready + 2] = tag, name
+        local has_turn = child.isTotal and child.turns > 0 or bucket and bucket.turns > 0 and is_turn(peek_head(bucket, horizon) or '')
+        if has_turn then callers[#callers + 1], callers[#callers + 2] = tag, name end
+      end
+    end
+    woken = woken + #names
+    redis.call('ZREM', K.later .. total.n, unpack(names))
+    if #ready > 0 then redis.call('ZADD', K.ready .. total.n, unpack(ready)) end
+    if #callers > 0 then redis.call('ZADD', K.callers .. total.n, unpack(callers)) end
+    return woken == MOST_WOKEN and redis.call('ZCOUNT', K.later .. total.n, '-inf', horizon) > 0
+  end
+
+  -- Its head cannot be handed over before then.
+  function family.put_aside(bucket, until_)
+    local total = family.totals_of(bucket)[1]
+    total.moves[bucket.key] = until_
+    family.touch(total)
+  end
+
+  -- The bucket whose head departs next below the outermost total, if one does by `horizon`. `only_turns`: there is no room for jobs.
+  function family.choose(outermost, horizon, only_turns)
+    local total, set = outermost, only_turns and K.callers or K.ready
+    family.horizon = horizon
+    for _ = 1, MOST_LOOKS do
+      family.settle_all()
+      if family.due_of(total) > horizon then
+        if total == outermost then return nil end
+        family.settle(total)
+        total = outermost
+      else
+        -- Who goes next is chosen when all have joined: the claim is repeated at once.
+        if family.wake(total, horizon) then
+          usage.isEnough = true
+          return nil
+        end
+        local first = redis.call('ZRANGE', set .. total.n, 0, 0, 'WITHSCORES')
+        local name, tag = first[1], tonumber(first[2])
+        if not name then
+          if total == outermost then return nil end
+          if only_turns then redis.call('ZREM', K.callers .. family.total(total.parent).n, total.key) else family.settle(total) end
+          total = outermost
+        elseif is_total(name) then
+          total = family.total(name) or foreign('totals')
+          total.tag = tag
+        else
+          local bucket = with_lists(name)
+          local due = bucket and due_of(bucket)
+          if bucket and due <= horizon then
+            bucket.member.tag = tag
+            return bucket
+          end
+          if bucket then
+            family.stand_bucket(bucket, due)
+            write_bucket(bucket)
+          else total.moves[name] = time_read + UNREADABLE end
+          family.touch(total)
+          total = outermost
+        end
+      end
+    end
+  end
+end

@@ -1,0 +1,107 @@
+-- How those below a total share it: src/core/fair-queue.ts. Who takes part stands in `later` until a claim finds that its own limits let
+-- it go, then in `ready`, by tag; and in `callers`, too, if it has a turn, for which no worker needs to have room.
+-- of: family
+
+do
+  -- What a child of a total is: without work, taking part, or frozen with work.
+  local OUT, IN, FROZEN = 0, 1, 2
+  -- What the choice of a job takes for each total.
+  local HANDING = 8
+  -- What a job with these charges uses of a total, in cost units: `useOf` of src/core/total.ts.
+  function family.use_by(total, parts, charges, cost)
+    local use = cost
+    for index, part in ipairs(parts.quotas) do
+      local length = part.length or quota.LENGTHS[part.period]
+      use = math.max(use, charges[index] * length / (part.amount * total.interval))
+    end
+    return use
+  end
+
+  -- The same for a job of that id, and what it counts in the quotas of the total, if it has some.
+  function family.use_of(total, id, cost)
+    local parts = usage.of(total)
+    if not parts or #parts.quotas == 0 then return cost end
+    local charges = usage.charges_of(parts, id, cost)
+    return family.use_by(total, parts, charges, cost), charges
+  end
+
+  local function join(total, child, use)
+    if total.takers == 0 and total.handed == 0 and total.next <= time_read then
+      total.virtual, total.largest = math.max(total.virtual, total.highest), 0
+    end
+    total.largest = math.max(total.largest, use / child.weight)
+    total.takers, total.weights = total.takers + 1, total.weights + child.weight
+    total.joining = math.min(math.max(total.joining + use / total.weights, total.virtual), total.virtual + total.largest)
+    child.tag, child.standing = math.max(child.tag, total.joining), IN
+    total.highest = math.max(total.highest, child.tag)
+  end
+
+  -- The child of the total may go from `due` on, as its own limits say; nil: it has nothing to hand over, or is paused.
+  -- `use_of_first`: returns what its first departure uses.
+  function family.stand(total, child, name, due, frozen, use_of_first)
+    local is_in = due ~= nil and frozen <= (family.horizon or time_read)
+    if child.standing == IN and not is_in then
+      total.takers = total.takers - 1
+      total.weights = total.takers == 0 and 0 or total.weights - child.weight
+    end
+    if is_in and child.standing ~= IN then join(total, child, use_of_first()) end
+    child.standing = is_in and IN or due ~= nil and FROZEN or OUT
+    total.moves[name] = due ~= nil and (is_in and due or math.max(due, frozen)) or false
+    family.touch(total)
+  end
+
+  -- The same for a bucket, which is written afterwards.
+  function family.stand_bucket(bucket, due)
+    local has_work = bucket.paused == 0 and bucket.inLine + retrying(bucket) > 0
+    local total = family.totals_of(bucket)[1]
+    family.stand(total, bucket.member, bucket.key, has_work and due or nil, bucket.frozen, function()
+      local id, cost = parse_member(peek_head(bucket, INF))
+      return (family.use_of(total, id, cost))
+    end)
+  end
+
+  -- A job below totals is handed over, or, with -1, comes back without having started.
+  function family.hand(bucket, id, cost, sign)
+    local child = bucket.member
+    for _, total in ipairs(family.totals_of(bucket)) do
+      local use, charges = family.use_of(total, id, cost)
+      -- See usage.is_last.
+      if sign == 1 then usage.work = usage.work + HANDING end
+      if sign == 1 then total.largest, total.virtual = math.max(total.largest, use / child.weight), math.max(total.virtual, child.tag) end
+      child.tag = child.tag + sign * use / child.weight
+      total.highest = math.max(total.highest, child.tag)
+      family.count_handed(total, charges, sign)
+      family.touch(total)
+      child = total
+    end
+  end
+
+  function family.count_handed(total, charges, sign)
+    for index, units in ipairs(charges or {}) do
+      -- Where nothing is handed over, nothing counts, whatever became of it.
+      local before = total.inHanded > 0 and total.handedUse[index] or 0
+      total.handedUse[index] = math.max(0, before + sign * units)
+    end
+  end
+
+  -- What it really counted, in place of what was estimated.
+  function family.settle_costs(bucket, state, amounts, now, lost_at)
+    local child = bucket.member
+    for _, total in ipairs(family.totals_of(bucket)) do
+      local parts = usage.of(total)
+      if parts and #parts.counted > 0 then
+        local before = family.use_of(total, state.id, state.cost)
+        usage.settle(total, { id = state.id, cost = state.cost, fence = state.fence, departedAt = state.departedAt, charged = false }, amounts, now, lost_at)
+        local charges = {}
+        for at, part in ipairs(parts.counted) do
+          charges[at] = part.unit and amounts[part.unit] or usage.charges_of(parts, state.id, state.cost)[at]
+        end
+        local more = family.use_by(total, parts, charges, state.cost) - before
+        child.tag = child.tag + more / child.weight
+        total.highest = math.max(total.highest, child.tag)
+        family.touch(total)
+      end
+      child = total
+    end
+  end
+end

@@ -1,0 +1,69 @@
+-- When a total lets the next job below it be handed over, and where it stands by that.
+-- of: family
+
+do
+  -- The job that is first below a total, as a member of its list; nil: none can be read.
+  local function head_below(total)
+    local name = redis.call('ZRANGE', K.ready .. total.n, 0, 0)[1] or redis.call('ZRANGE', K.later .. total.n, 0, 0)[1]
+    if not name then return nil end
+    if is_total(name) then
+      local child = family.total(name)
+      return child and head_below(child)
+    end
+    local bucket = read_bucket(name)
+    return bucket and peek_head(bucket, INF)
+  end
+
+  -- When the total lets the next job below it be handed over: behind what was handed over before; Infinity: not before something changes.
+  -- And whether any of those below it waits.
+  function family.due_of(total)
+    local is_ready = redis.call('EXISTS', K.ready .. total.n) == 1
+    local first = redis.call('ZRANGE', K.later .. total.n, 0, 0, 'WITHSCORES')[2]
+    local later, has_work = first and tonumber(first) or INF, is_ready or first ~= nil
+    if total.paused == 1 or not is_ready and later == INF or usage.is_full(total, total.running + total.inHanded) then return INF, has_work end
+    -- What was handed over has slots from now on.
+    local projection = projection_of(total, total.handed > 0 and time_read or -INF)
+    local due = projection.slot + spacing(total, projection.warmth, total.handed)
+    if not is_ready then due = math.max(due, later) end
+    local parts, use = usage.of(total)
+    if not parts or #parts.quotas == 0 then return due, has_work end
+    local member = head_below(total)
+    if not member then return due, has_work end
+    local _, charges = family.use_of(total, parse_member(member))
+    local together = {}
+    for index, units in ipairs(charges) do together[index] = units + (total.handedUse[index] or 0) end
+    local soonest = math.max(due, time_read)
+    local at = usage.room_at(parts, use, together, soonest)
+    -- Meanwhile another may come whose turn is first, and which may need less.
+    return at == soonest and due or math.max(soonest, math.min(at, later > soonest and later or INF)), has_work
+  end
+
+  local function use_below(total)
+    local member = head_below(total)
+    if not member then return 1 end
+    return (family.use_of(total, parse_member(member)))
+  end
+
+  -- Where the total stands: below its parent, or in `:due` for all below it.
+  function family.settle(total, is_last)
+    local due, has_work = family.due_of(total)
+    if total.children == 0 then redis.call('ZADD', K.idle, forgettable_at(total), total.key)
+    elseif not total.hadChildren then redis.call('ZREM', K.idle, total.key) end
+    total.hadChildren = total.children > 0
+    if total.parent ~= '' then
+      local parent = family.total(total.parent)
+      family.stand(parent, total, total.key, has_work and total.paused == 0 and due or nil, total.frozen, function() return use_below(total) end)
+    elseif is_last then
+      if due < INF then
+        redis.call('ZADD', K.due, due, total.key)
+        wake_for(known_meta, due, 'wakeDue')
+      else redis.call('ZREM', K.due, total.key) end
+      -- A turn of it may have become the first of its line.
+      if due < INF and total.turns > 0 then
+        redis.call('ZADD', K.turns, due, total.key)
+        wake_for(known_meta, due, 'wakeTurns')
+      elseif total.hadTurns then redis.call('ZREM', K.turns, total.key) end
+      total.hadTurns = total.turns > 0
+    end
+  end
+end

@@ -1,0 +1,117 @@
+-- A total: one limit for the sum of a family. It is kept as a bucket under its path, with the queue of those that share it.
+-- of: family
+
+do
+  local MAGIC, FORMAT = 0x5628, '<HI4I4dddddddBI4I4I4Bs'
+
+  local function parse(path, raw)
+    local ok, magic, _, size, weight, tag, virtual, joining, largest, highest, weights, standing, children, takers, grants, uses, parent, at =
+      pcall(struct.unpack, FORMAT, raw)
+    if not ok or magic ~= MAGIC or at + size + uses * 8 ~= #raw + 1 then foreign('totals') end
+    local total = parse_bucket(path, string.sub(raw, at, at + size - 1))
+    total.weight, total.tag, total.virtual, total.joining, total.largest, total.highest = weight, tag, virtual, joining, largest, highest
+    total.weights, total.standing, total.children, total.takers, total.grants = weights, standing, children, takers, grants
+    total.parent, total.isTotal, total.moves, total.handedUse = parent, true, {}, {}
+    for index = 1, uses do total.handedUse[index] = struct.unpack('<d', raw, at + size + (index - 1) * 8) end
+    total.hadChildren, total.hadTurns = children > 0, total.turns > 0
+    -- The clock may have been set back since: no child is to wait for that time.
+    if time_read then
+      total.lastStart = math.min(total.lastStart, time_read + FARTHEST_SLOT)
+      forget_old_time(total, time_read)
+    end
+    return total
+  end
+
+  local function packed(total)
+    local record, uses = record_of(total), {}
+    for index, use in ipairs(total.handedUse) do uses[index] = struct.pack('<d', use) end
+    return struct.pack(FORMAT, MAGIC, total.n, #record, total.weight, total.tag, total.virtual, total.joining, total.largest, total.highest, total.weights,
+      total.standing, total.children, total.takers, total.grants, #uses, total.parent) .. record .. table.concat(uses)
+  end
+
+  -- The total of this path, once for each call; nil: there is none.
+  function family.total(path)
+    local totals = family.totals or {}
+    family.totals = totals
+    if totals[path] == nil then
+      local raw = redis.call('HGET', K.totals, path)
+      totals[path] = raw and parse(path, raw) or false
+    end
+    return totals[path] or nil
+  end
+
+  -- It is written when the call ends, and stands anew below its parent.
+  function family.touch(total)
+    if family.isReadOnly then return end
+    family.touched = family.touched or {}
+    family.touched[total.key] = total
+  end
+
+  -- Keeps a total under this rule, a new one if there is none.
+  function family.keep(rule, parent, book, now)
+    local total = family.total(rule.path)
+    rule.book = book
+    if not total then
+      local n = family.isReadOnly and 0 or redis.call('HINCRBY', K.meta, 'totals', 1)
+      total = new_bucket(rule.path, n, rule, now)
+      total.weight, total.tag, total.virtual, total.joining, total.largest, total.highest, total.weights = rule.weight, 0, 0, 0, 0, 0, 0
+      total.standing, total.children, total.takers, total.grants, total.parent, total.isTotal = 0, 0, 0, 0, '', true
+      total.moves, total.handedUse, total.hadChildren, total.hadTurns = {}, {}, true, false
+      family.totals[rule.path] = total
+    end
+    if total.book < book then change_limit(total, rule, now) end
+    local above = total.parent ~= '' and family.total(total.parent)
+    if total.parent ~= parent then
+      if above then
+        family.stand(above, total, total.key, nil)
+        above.children = math.max(0, above.children - 1)
+      end
+      total.parent, total.tag, above = parent, 0, parent ~= '' and family.total(parent)
+      if above then above.children = above.children + 1 end
+    end
+    if total.weight ~= rule.weight then
+      if above and total.standing == 1 then above.weights = above.weights + rule.weight - total.weight end
+      total.weight = rule.weight
+    end
+    family.touch(total)
+  end
+
+  -- Those whose places changed move in the sets of the total: each stands in `later`, by when its own limits let it go.
+  function family.place(total)
+    local later, moved, gone = {}, {}, {}
+    for name, due in pairs(total.moves) do
+      moved[#moved + 1] = name
+      if due then later[#later + 1], later[#later + 2] = due == INF and '+inf' or due, name else gone[#gone + 1] = name end
+    end
+    if #moved == 0 then return end
+    total.moves = {}
+    redis.call('ZREM', K.ready .. total.n, unpack(moved))
+    redis.call('ZREM', K.callers .. total.n, unpack(moved))
+    if #later > 0 then redis.call('ZADD', K.later .. total.n, unpack(later)) end
+    if #gone > 0 then redis.call('ZREM', K.later .. total.n, unpack(gone)) end
+  end
+
+  -- Where all that was touched stands, from the inside out. `is_last`: and writes it.
+  function family.settle_all(is_last)
+    local touched, written = family.touched, {}
+    while touched and next(touched) do
+      local longest
+      for path in pairs(touched) do
+        if not longest or #path > #longest then longest = path end
+      end
+      local total = touched[longest]
+      touched[longest] = nil
+      family.place(total)
+      family.settle(total, is_last)
+      family.unwritten = family.unwritten or {}
+      family.unwritten[longest] = total
+    end
+    if not is_last or not family.unwritten then return end
+    for path, total in pairs(family.unwritten) do
+      written[#written + 1], written[#written + 2] = path, packed(total)
+      if total.isUseChanged then usage.write(total) end
+    end
+    family.unwritten = nil
+    redis.call('HSET', K.totals, unpack(written))
+  end
+end

@@ -1,0 +1,120 @@
+-- What a slot and a start take of the totals above a bucket. A total may have granted several slots whose jobs have not started: so each
+-- is to start within the tolerance of its slot, or asks again, and its slot is given up.
+-- of: family
+
+do
+  -- A slot that is later than this share of the tolerance leaves too little time to start.
+  local SHARE = 0.5
+  -- What a slot or a start takes for each total, beside the job itself: see usage.is_enough.
+  local WORK = 4
+
+  local function charge(total, charges, at, sign) return charges and usage.charge(total, charges, at, sign) end
+
+  -- The time from `at` on at which all limits let the job start; nil: a total is paused, or has no place.
+  function family.earliest(bucket, meta, job, at, now)
+    local totals, own, charges = family.totals_of(bucket), usage.of(bucket), {}
+    usage.work = usage.work + WORK * #totals
+    for index, total in ipairs(totals) do
+      allow_for_clock(total, meta, now)
+      if total.paused == 1 or usage.is_full(total, total.running + total.grants) then return nil end
+      local _, units = family.use_of(total, job.id, job.cost)
+      charges[index] = units
+    end
+    local later = at
+    repeat
+      at = later
+      for index, total in ipairs(totals) do
+        later = math.max(later, total.next, total.frozen)
+        if charges[index] then
+          local parts, use = usage.of(total)
+          later = usage.room_at(parts, use, charges[index], later)
+        end
+      end
+      if own then later = usage.room_at(own, bucket.use, usage.charges(own, job.cost, job.settings), later) end
+    until later == at
+    return at
+  end
+
+  -- Reserves a slot of each total for a start from `start_at` on. Returns the latest time of that.
+  function family.reserve(bucket, job, start_at, now)
+    local member = bucket.member
+    for index, total in ipairs(family.totals_of(bucket)) do
+      local due = math.max(total.next, total.frozen)
+      local slot = reserve(total, job.cost, start_at - due <= SHARE * total.tolerance and due or start_at)
+      total.grantedSlot = slot
+      local until_ = slot + total.tolerance
+      local _, charges = family.use_of(total, job.id, job.cost)
+      if charges then
+        usage.forget_over(total, now)
+        local parts, use = usage.of(total)
+        for at = 1, #parts.counted do forward.forget(use[at].ends, use[at].used, now) end
+        -- It is known only later when it started: until then it counts as long as it can.
+        charge(total, usage.charges_of(parts, job.id, job.cost), until_)
+        family.count_handed(total, charges, -1)
+      end
+      member.slots[index], member.counted[index] = slot, until_
+      family.touch(total)
+    end
+    return family.latest(bucket)
+  end
+
+  -- The latest start of the granted job.
+  function family.latest(bucket)
+    local latest = INF
+    for index, total in ipairs(family.totals_of(bucket)) do
+      local slot = bucket.member.slots[index]
+      if slot then latest = math.min(latest, slot + total.tolerance - clock_error(total)) end
+    end
+    return latest
+  end
+
+  -- Whether the granted job must not start at `at` with the slots that it has.
+  function family.is_void(bucket, at)
+    for _, total in ipairs(family.totals_of(bucket)) do
+      if total.paused == 1 or total.frozen > at then return true end
+    end
+    return at > family.latest(bucket)
+  end
+
+  -- Gives the slots back that a job was granted. Those behind it stand: so only the last one of a total is free again.
+  function family.unreserve(bucket)
+    local member = bucket.member
+    for index, total in ipairs(family.totals_of(bucket)) do
+      local slot = member.slots[index]
+      if slot then
+        local _, charges = family.use_of(total, bucket.granted, bucket.grantedCost)
+        charge(total, charges, member.counted[index], -1)
+        family.count_handed(total, charges, 1)
+        if total.grantedSlot == slot then
+          total.next = math.max(slot, total.lastStart - total.tolerance + spacing_after_start(total))
+          total.carry, total.lastCost, total.grantedSlot = 0, 0, 0
+          total.warmth = math.min(total.warmth, total.lastWarmth)
+        end
+        family.touch(total)
+      end
+    end
+    member.slots, member.counted = {}, {}
+  end
+
+  -- The granted job starts at `at`.
+  function family.start(bucket, state, at)
+    local member, totals = bucket.member, family.totals_of(bucket)
+    usage.work = usage.work + WORK * #totals
+    for index, total in ipairs(totals) do
+      local slot = member.slots[index]
+      local _, charges = family.use_of(total, state.id, state.cost)
+      if slot then charge(total, charges, member.counted[index], -1) end
+      charge(total, charges, at + clock_error(total))
+      -- It had no slot when the total came, or its process was stopped between its last look at the clock and the start.
+      if not slot or at - slot > total.tolerance then
+        local next_ = at + spacing(total, total.warmth, state.cost)
+        if next_ > total.next then total.next, total.carry = next_, 0 end
+      end
+      if at >= total.lastStart then
+        total.lastStart, total.startedCost, total.startedWarmth = at, state.cost, total.lastWarmth
+      end
+      family.touch(total)
+    end
+    member.slots, member.counted = {}, {}
+  end
+end
