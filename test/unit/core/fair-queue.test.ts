@@ -154,3 +154,81 @@ test('tags that virtual time has passed are forgotten, a few at a time', () => {
   expect(brief.map(({ standing }) => standing)).toEqual(brief.map(() => 'gone'))
   expect(limit.queue.size).toBe(1)
 })
+
+test('a child that has no work any more gets back what its last departure was charged, if that did not come about', () => {
+  const limit = new SharedLimit()
+  const [unlucky, other] = [new LineOfChild(), new LineOfChild()]
+  limit.enqueue(other, ...flood(100))
+  limit.enqueue(unlucky, 10)
+  limit.run(11)
+  expect(unlucky.standing).toBe('away')
+  limit.queue.correct(unlucky, -10)
+  expect(unlucky.standing).toBe('gone')
+  limit.enqueue(unlucky, ...flood(100))
+  // It shares from the end of that departure on, and does not wait first until the other has had ten.
+  limit.run(15)
+  const before = other.served
+  limit.run(31)
+  expect([unlucky.served - 10, other.served - before]).toEqual([8, 8])
+})
+
+test('a child that has no work any more pays what its last departure really took, when it comes back', () => {
+  const limit = new SharedLimit()
+  const [modest, other] = [new LineOfChild(), new LineOfChild()]
+  limit.enqueue(modest, 1)
+  limit.enqueue(other, ...flood(100))
+  limit.run(5)
+  expect(modest.standing).toBe('gone')
+  limit.queue.correct(modest, 20)
+  expect(modest.standing).toBe('away')
+  limit.enqueue(modest, ...flood(100))
+  const before = other.served
+  limit.run(20)
+  expect(other.served - before).toBe(15)
+  limit.run(60)
+  expect(modest.served).toBeGreaterThanOrEqual(20)
+})
+
+test('whom its own limit holds back pays what it really took, when it may go', () => {
+  const limit = new SharedLimit()
+  const [held, other] = [new LineOfChild({ interval: 10 }), new LineOfChild()]
+  limit.enqueue(held, ...flood(100))
+  limit.enqueue(other, ...flood(100))
+  limit.run(1)
+  expect(held.standing).toBe('held')
+  limit.queue.correct(held, 30)
+  held.interval = 0
+  limit.run(30)
+  expect([held.served, other.served]).toEqual([1, 29])
+})
+
+test('a child that is dropped leaves its share to the others, and begins anew if it comes back', () => {
+  const limit = new SharedLimit()
+  const [dropped, one, other] = [
+    new LineOfChild({ weight: 8 }),
+    new LineOfChild({ weight: 1 }),
+    new LineOfChild({ weight: 1 }),
+  ]
+  for (const child of [dropped, one, other]) limit.enqueue(child, ...flood(1_000))
+  limit.run(100)
+  expect(limit.queue.weights).toBe(10)
+  limit.queue.drop(dropped)
+  expect({ ...dropped }).toMatchObject({ tag: 0, standing: 'gone' })
+  expect(limit.queue.weights).toBe(2)
+  const before = one.served
+  limit.run(300)
+  expect(one.served - before).toBe(100)
+})
+
+test('a new weight of a child without work counts once it has some', () => {
+  const limit = new SharedLimit()
+  const [absent, other] = [new LineOfChild(), new LineOfChild()]
+  limit.enqueue(other, ...flood(1_000))
+  limit.queue.reweigh(absent, 3)
+  expect(limit.queue.weights).toBe(1)
+  limit.run(10)
+  limit.enqueue(absent, ...flood(1_000))
+  expect(limit.queue.weights).toBe(4)
+  limit.run(410)
+  expect(Math.abs(absent.served - 300)).toBeLessThanOrEqual(1)
+})

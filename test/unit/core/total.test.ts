@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { checkHistory } from '../../../src/conformance/conformance.ts'
+import type { FairChild } from '../../../src/core/fair-queue.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
-import { useOf } from '../../../src/core/total.ts'
+import { nextUnder, stand, Total, type TotalledBucket, useOf } from '../../../src/core/total.ts'
 import { FamilyLine } from '../../support/family-line.ts'
 
 const SECOND = 1_000_000
@@ -175,4 +176,56 @@ test('room is asked for at each total', () => {
   expect(line.fullAt('a/x/2', 1)).toBeUndefined()
   line.enqueue('a/3', ...jobs(17))
   expect(line.fullAt('a/x/2', 1)).toBe('a/')
+})
+
+test('nothing is said about how long a child waits that does not share', () => {
+  const line = new FamilyLine({ 'a/': '1000, 10/s', 'a/x/': '1000, 10/s' }, () => '1000, 100/s')
+  line.enqueue('a/x/1', ...jobs(10))
+  line.enqueue('a/2', ...jobs(10))
+  expect(line.waitsAtMost('a/x/1')).toBeGreaterThan(0)
+  line.freeze('a/x/1', line.now + SECOND)
+  expect(line.waitsAtMost('a/x/1')).toBeUndefined()
+  expect(line.waitsAtMost('a/2')).toBeGreaterThan(0)
+  // A family below is a child as well.
+  line.run(line.now + SECOND)
+  expect(line.waitsAtMost('a/x/1')).toBeGreaterThan(0)
+  line.freeze('a/x/', line.now + SECOND)
+  expect(line.waitsAtMost('a/x/1')).toBeUndefined()
+})
+
+/** Its job that is first at a time needs more than the one that was first before. */
+class SecondThoughts implements TotalledBucket {
+  handle = -1
+  tag = 0
+  standing: FairChild['standing'] = 'gone'
+  weight = 1
+  readonly total: Total
+  readonly frozenUntil = Number.NEGATIVE_INFINITY
+  readonly waiting = 1
+  asked = 0
+
+  constructor(total: Total) {
+    this.total = total
+  }
+
+  dueAt(now: number): number {
+    this.asked += 1
+    return now < 10 ? 10 : 20
+  }
+
+  headAt(): { readonly cost: number } {
+    return { cost: 1 }
+  }
+}
+
+test('children that become due together are asked a slice at a time, and until then it is said to ask again', () => {
+  const total = new Total({ pattern: 'a/', path: 'a/', limit: parseLimit('1000, 100/s', 'a/') })
+  const children = Array.from({ length: 250 }, () => new SecondThoughts(total))
+  for (const child of children) stand(child, 0)
+  expect(nextUnder(total, 0)).toEqual({ due: 10 })
+  for (const child of children) child.asked = 0
+  expect(nextUnder(total, 10)).toEqual({ due: 10 })
+  expect(children.filter(({ asked }) => asked > 0)).toHaveLength(200)
+  expect(nextUnder(total, 10)).toEqual({ due: 20 })
+  expect(children.filter(({ asked }) => asked > 0)).toHaveLength(250)
 })

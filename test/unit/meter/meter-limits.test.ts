@@ -74,3 +74,14 @@ test('a book that returns nonsense is an error, each time', () => {
   const numbers = openMeterLimits({ resolve: () => ({ pattern: '*', limit: 9 as unknown as string }) })
   expect(() => numbers.resolve('k')).toThrow('expected limits.resolve to return a limit as text, got: 9')
 })
+
+test('a total is refused, in the limits of a meter and in local ones', async () => {
+  const refused =
+    'limit "a/": expected a pattern of keys, got that of a total: "a/"; a meter counts each key alone'
+  expect(() => openMeterLimits({ '*': '10, 1/s', 'a/': '20, 1/s' })).toThrow(refused)
+  const shaper = new Shaper('shared', { limits: { 'a/*': '10, 1/s', 'a/': '20, 1/s' } })
+  expect(() => shaper.limits.setLocal('a/', '20, 1/s')).toThrow(refused)
+  // The total of a shaper whose rule book it follows is none of its own.
+  const limits = openMeterLimits(shaper.limits)
+  expect(limits.resolve('a/1')).toMatchObject({ pattern: 'a/*' })
+})

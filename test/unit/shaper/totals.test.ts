@@ -246,3 +246,45 @@ test('turns of a family pass by its jobs while no handler is free, and jobs go o
   await clock.advance(30 * SECOND)
   expect(starts).toHaveLength(6)
 })
+
+test('what is cancelled or expires below a total leaves its line', async () => {
+  const { clock, shaper } = lineOf({ 'a/*': '100, 10/s', 'a/': '5, 1/s' })
+  await shaper.enqueue('a/1', '', { id: 'first' })
+  await fill(shaper, 'a/1', 2)
+  const verdicts = async (jobs: number) => (await fill(shaper, 'a/1', jobs)).map(({ accepted }) => accepted)
+  expect(await shaper.enqueue('a/1', '', { deadlineMs: 10_000 })).toMatchObject({ accepted: true })
+  expect(await verdicts(1)).toEqual([false])
+  expect(await shaper.cancel('first')).toBe(true)
+  expect(await verdicts(2)).toEqual([true, false])
+  await clock.advance(11 * SECOND)
+  expect(await verdicts(2)).toEqual([true, false])
+})
+
+test('with a retry below it, times are estimates, and a deadline that may be met is not refused', async () => {
+  const { clock, shaper } = lineOf({ 'a/*': '100, 10/s', 'a/': '100, 1/s' })
+  shaper.work(
+    ({ attempt }) => {
+      if (attempt === 1) throw new Error('not now')
+    },
+    { concurrency: 1 },
+  )
+  await shaper.enqueue('a/1', '', { attempts: 2, backoff: 60_000 })
+  await clock.advance(1)
+  await fill(shaper, 'a/1', 3)
+  // Behind three jobs the fourth departs after three seconds, unless one of them is the retry, which goes later.
+  expect(await shaper.enqueue('a/1', '', { deadlineMs: 2_500 })).toMatchObject({
+    accepted: true,
+    isEstimate: true,
+  })
+})
+
+test('a total that is set while jobs wait counts those of the key before its slash, too', async () => {
+  const { shaper } = lineOf({ '*': '100, 10/s' })
+  await fill(shaper, 'a', 3)
+  await fill(shaper, 'ab', 3)
+  await shaper.limits.set('a/', '5, 1/s')
+  expect((await fill(shaper, 'a/1', 3)).map(({ accepted }) => accepted)).toEqual([true, true, false])
+  expect(await fill(shaper, 'a/1', 1)).toMatchObject([{ at: 'a/', waiting: 5, capacity: 5 }])
+  await shaper.limits.reset('a/')
+  expect(await fill(shaper, 'a', 1)).toMatchObject([{ accepted: true }])
+})
