@@ -84,5 +84,5 @@ test('the README names the commands that check everything', async () => {
 })
 
 test('there is a recipe for each of the usual needs', async () => {
-  expect(await examplesOf('docs/recipes.md')).toHaveLength(9)
+  expect(await examplesOf('docs/recipes.md')).toHaveLength(12)
 })
