@@ -1,9 +1,13 @@
 import { loadConfig } from '../config/load-config.ts'
-import { describe } from '../core/describe.ts'
+import { describe, quote } from '../core/describe.ts'
 import { InvalidInputError, InvalidOptionsError, isVelvetRopeError } from '../core/errors.ts'
+import { isTotal } from '../core/key.ts'
 import type { LimitInput } from '../core/limit.ts'
 import { parseRule, RuleBook } from '../core/rule-book.ts'
 import { readText } from './files.ts'
+
+/** Totals that a note names. */
+const MOST_NAMED = 3
 
 /** The values of `--limit` and `--limits`. */
 export interface LimitFlags {
@@ -38,6 +42,29 @@ async function readBook(file: string): Promise<RuleBook> {
 /** Reads limits from one word: a limit of every key, such as '50, 5/s', or else the name of a file. */
 export async function readOtherLimits(word: string): Promise<RuleBook> {
   return readLimits(isLimit(word) ? { limit: word } : { limits: word })
+}
+
+/**
+ * The same rule book with the rules of keys alone, for what takes each key by itself.
+ *
+ * @returns also the patterns of the totals that are left out
+ */
+export function withoutTotals(book: RuleBook): {
+  readonly ofKeys: RuleBook
+  readonly totals: readonly string[]
+} {
+  const totals = book
+    .list()
+    .map(({ pattern }) => pattern)
+    .filter(isTotal)
+  return { ofKeys: totals.reduce((rest, pattern) => rest.without(pattern), book), totals }
+}
+
+/** The first few patterns of totals, as a note names them. */
+export function nameTotals(patterns: readonly string[]): string {
+  const named = patterns.slice(0, MOST_NAMED).map(quote).join(', ')
+  const more = patterns.length - MOST_NAMED
+  return more > 0 ? `${named} and ${more} more` : named
 }
 
 /** The units of all quotas, such as `tokens`: what columns may name. */

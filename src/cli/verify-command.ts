@@ -3,7 +3,7 @@ import type { Breach } from '../conformance/history.ts'
 import { readDepartures } from '../simulate/read-departures.ts'
 import { type Verification, verifyDepartures } from '../simulate/verify-departures.ts'
 import { inputName, readChunks } from './files.ts'
-import { type LimitFlags, readLimits, unitsOf } from './limits-file.ts'
+import { type LimitFlags, nameTotals, readLimits, unitsOf, withoutTotals } from './limits-file.ts'
 import { formatCount } from './numbers.ts'
 import { note, paint, print } from './terminal.ts'
 
@@ -31,12 +31,13 @@ export function verifyCommand(): Command {
 }
 
 async function verify(file: string, flags: Flags): Promise<void> {
-  const limits = await readLimits(flags)
+  const { ofKeys: limits, totals } = withoutTotals(await readLimits(flags))
   const verification = verifyDepartures(
     await readDepartures(inputName(file), readChunks(file), unitsOf([limits])),
     limits,
   )
   if (verification.breaches.length > 0) process.exitCode = 1
+  if (totals.length > 0) note(`totals are not checked, each key is by itself: ${nameTotals(totals)}`)
   if (flags.json) {
     print(JSON.stringify({ ...verification, breaches: verification.breaches.map(toJson) }, null, 2))
     return

@@ -19,7 +19,14 @@ import { Simulation } from '../../simulate/simulation.ts'
 import { renderSimulation } from '../../simulate/simulation-picture.ts'
 import { UnreadNames } from '../../simulate/unread-names.ts'
 import { checkDistinct, inputName, OutputFile, readChunks, writeText } from '../files.ts'
-import { type LimitFlags, readLimits, readOtherLimits, unitsOf } from '../limits-file.ts'
+import {
+  type LimitFlags,
+  nameTotals,
+  readLimits,
+  readOtherLimits,
+  unitsOf,
+  withoutTotals,
+} from '../limits-file.ts'
 import { EPOCH_S, formatCount, moment, offset, positiveNumber, wholeNumber } from '../numbers.ts'
 import { Progress } from '../progress.ts'
 import { note, print } from '../terminal.ts'
@@ -103,8 +110,9 @@ async function simulate(file: string | undefined, given: Flags): Promise<void> {
   const flags = withFile(file, given)
   const { arrivals, against } = flags
   checkDistinct({ arrivals, limits: flags.limits, out: flags.out, svg: flags.svg })
-  const limits = await readLimits(flags)
-  const otherLimits = against === undefined ? undefined : await readOtherLimits(against)
+  const { ofKeys: limits, totals } = withoutTotals(await readLimits(flags))
+  const otherRules = against === undefined ? undefined : withoutTotals(await readOtherLimits(against))
+  const otherLimits = otherRules?.ofKeys
   const handlerTime = (flags.handlerMs ?? 0) * MILLISECOND
   const policies = comparedPolicies(flags.subBuckets, handlerTime)
   const comparison = flags.compare ? new Comparison(limits, policies) : undefined
@@ -119,6 +127,10 @@ async function simulate(file: string | undefined, given: Flags): Promise<void> {
   const named = await run(simulation, others, openArrivals(flags, units, unread), flags, columns)
 
   for (const sentence of unread.notes()) note(sentence)
+  const ignored = [...new Set([...totals, ...(otherRules?.totals ?? [])])]
+  if (ignored.length > 0) {
+    note(`totals are not counted: each key departs as if there were no ${nameTotals(ignored)}`)
+  }
 
   const summary = simulation.summary()
   if (books.some(hasCalendar) && (summary.firstArrivalS ?? EPOCH_S) < EPOCH_S) {

@@ -123,3 +123,48 @@ describe('simulate under a quota of a calendar', () => {
     },
   )
 })
+
+describe('totals', () => {
+  const limits = (...totals: string[]) =>
+    file(
+      'totals.json',
+      JSON.stringify(
+        Object.fromEntries([
+          ...totals.map((pattern) => [pattern, '9, 1/s, 50 tokens/minute 5 each, 1 at once']),
+          ['*', '9, 2/s'],
+        ]),
+      ),
+    )
+  const arrivals = file('family.csv', 'offset_s,key\n0,a/1\n0,a/2\n')
+
+  it('are not counted by simulate, which says so, and compares the limits of keys', async () => {
+    const { code, stdout, stderr } = await run('simulate', arrivals, '--limits', limits('a/'), '--compare')
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: 'totals are not counted: each key departs as if there were no "a/"\n',
+    })
+    expect(stdout).toMatch(/^limit +9, 2\/s$/m)
+    expect(stdout).toMatch(/^velvet-rope +a line of at most 9, departing one by one at 2\/s$/m)
+  })
+
+  it('of both rule books are named, a few of many', async () => {
+    const { stderr } = await run(
+      'simulate',
+      arrivals,
+      '-l',
+      '9, 1/s',
+      '--against',
+      limits('a/', 'b/', 'c/', 'd/', '*/'),
+    )
+    expect(stderr).toBe(
+      'totals are not counted: each key departs as if there were no "a/", "b/", "c/" and 2 more\n',
+    )
+  })
+
+  it('are not checked by verify, which says so', async () => {
+    const departures = file('departures.csv', 'key,departs_s\na/1,0\na/2,0\n')
+    const { code, stderr } = await run('verify', departures, '--limits', limits('a/'))
+    expect(code).toBe(0)
+    expect(stderr).toContain('totals are not checked, each key is by itself: "a/"\n')
+  })
+})
