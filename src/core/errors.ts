@@ -58,14 +58,19 @@ export class InvalidOptionsError extends VelvetRopeError {
   }
 }
 
-/** No pattern of the rule book matches the key. A key without a limit is rejected, never unlimited. */
+/**
+ * No pattern of the rule book matches the key, or no total is that of the family, whose name ends in `/`. A key without a limit is
+ * rejected, never unlimited.
+ */
 export class NoLimitError extends VelvetRopeError {
   readonly key: string
 
   constructor(key: string) {
     super(
       'no-limit',
-      `no limit applies to the key ${quote(key)}: add a pattern that matches it, or '*' for every key`,
+      key.endsWith('/')
+        ? `no total limits the family ${quote(key)}: add one with this pattern, or one with * in place of a segment`
+        : `no limit applies to the key ${quote(key)}: add a pattern that matches it, or '*' for every key`,
     )
     this.key = key
   }

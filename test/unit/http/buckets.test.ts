@@ -196,3 +196,16 @@ describe('a bucket is', () => {
     expect(await api.shaper.inspect('b')).toMatchObject({ state: 'waiting' })
   })
 })
+
+test('a family that has a total is frozen, paused and resumed as a bucket is', async () => {
+  const api = new Api({ '*': '10, 1/s', 'a/': '20, 1/s' })
+  const job = (id: string) => api.post('/v1/buckets/a%2F1/jobs', { data: 1, id })
+  expect((await api.post('/v1/buckets/a%2F/freeze', { forMs: 60_000 })).status).toBe(204)
+  expect((await job('first')).body).toMatchObject({ key: 'a/1', waitMs: 60_000 })
+  expect((await api.call('DELETE', '/v1/buckets/a%2F/freeze')).status).toBe(204)
+  expectProblem(await api.call('DELETE', '/v1/buckets/a%2F/freeze'), 404, 'not-found')
+  for (const verb of ['pause', 'resume']) {
+    expect((await api.post(`/v1/buckets/a%2F/${verb}`)).status).toBe(204)
+  }
+  expectProblem(await api.post('/v1/buckets/b%2F/freeze', { forMs: 10 }), 422, 'no-limit')
+})

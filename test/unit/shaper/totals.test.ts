@@ -196,6 +196,9 @@ describe('a family is', () => {
   test('unknown without a total, and nothing is to be resumed of it', async () => {
     const { shaper } = lineOf({ '*': '100, 10/s', 'a/': '100, 2/s' })
     await expect(shaper.freeze('b/', 10)).rejects.toThrow(NoLimitError)
+    await expect(shaper.freeze('b/', 10)).rejects.toThrow(
+      'no total limits the family "b/": add one with this pattern, or one with * in place of a segment',
+    )
     await expect(shaper.pause('b/')).rejects.toThrow(NoLimitError)
     await expect(shaper.resume('b/')).resolves.toBeUndefined()
     expect(await shaper.unfreeze('a/')).toBe(false)
