@@ -19,6 +19,7 @@ const ofTotal = fc.constantFrom(
   '40, 100/s',
   '30, 20/s, 2 at once',
   '30, 50/s, 8/second',
+  '30, 20/s, tolerance 0',
 )
 const totals = fc.dictionary(fc.constantFrom('a/', 'a/x/', 'a/*/'), ofTotal, { minKeys: 1 })
 

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- handed -> granted: reserves a slot, not before now + lead, for the first of the jobs that were handed over. No
 -- job is granted one while a granted job of the bucket has not started, so a slot that was missed can always be moved.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended blocks next due line sums waiting head lookup leave grant member chain total share standing under
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended blocks next due line sums waiting head lookup leave grant member chain total share standing under begun
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many ended jobs to keep, name by which the caller knows the shard | '', number of requests, then for each: id, epoch, worker, lead, lease, missed slot | '',
@@ -14,9 +14,7 @@
 local now = read_now(ARGV[1])
 local keep, requests = read_keep(2), count(4, 7)
 expect_numbers(5, 7, requests, 1, 3, 4)
-for at = 5, #ARGV, 7 do
-  if ARGV[at + 5] ~= '' then number(ARGV[at + 5]) end
-end
+for at = 5, #ARGV, 7 do if ARGV[at + 5] ~= '' then number(ARGV[at + 5]) end end
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'shares', 'aging', 'gone', 'wake')
 local meta = read_meta()
 expect_states(5, 7)
@@ -53,16 +51,17 @@ local function answer(at)
   if not bucket or not job then return { 'stale' } end
   local is_mine = state.state == 'handed' or (state.state == 'granted' and state.worker == worker)
   if state.epoch ~= epoch or not is_mine then return { 'stale' } end
-  if bucket.isBehind then
+  local is_first = state.state == 'handed'
+  local until_ = bucket.isBehind and ask_again(bucket, state) or is_first and bucket.member and family.busy_until(bucket, now)
+  if until_ then
     -- A worker that asks is alive: its lease is renewed.
     hold_lease(meta, id, now + (is_turn(id) and math.min(lease, NEWS) or lease))
-    return { 'wait', text(ask_again(bucket, state)) }
+    return { 'wait', text(until_) }
   end
   if job.size > LARGE and not has_data and bucket.paused == 0 and bucket.frozen - now <= FARTHEST_SLOT + lead then
     hold_lease(meta, id, now + lease)
     return { 'data', text(job.size) }
   end
-  local is_first = state.state == 'handed'
   -- It missed its slot; or it asks again because an answer was lost, and all may have changed meanwhile, also the clock.
   local is_void = missed ~= '' and number(missed) == state.slot or now > state.slot + FARTHEST_SLOT
     or state.slot > now + lead + FARTHEST_SLOT

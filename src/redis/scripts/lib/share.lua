@@ -83,25 +83,4 @@ do
       total.handedUse[index] = math.max(0, before + sign * units)
     end
   end
-
-  -- What it really counted, in place of what was estimated.
-  function family.settle_costs(bucket, state, amounts, now, lost_at)
-    local child = bucket.member
-    for _, total in ipairs(family.totals_of(bucket)) do
-      local parts = usage.of(total)
-      if parts and #parts.counted > 0 then
-        local before = family.use_of(total, state.id, state.cost)
-        usage.settle(total, { id = state.id, cost = state.cost, fence = state.fence, departedAt = state.departedAt, charged = false }, amounts, now, lost_at)
-        local charges = {}
-        for at, part in ipairs(parts.counted) do
-          charges[at] = part.unit and amounts[part.unit] or usage.charges_of(parts, state.id, state.cost)[at]
-        end
-        local more = family.use_by(total, parts, charges, state.cost) - before
-        child.tag = child.tag + more / child.weight
-        total.highest = math.max(total.highest, child.tag)
-        family.touch(total)
-      end
-      child = total
-    end
-  end
 end

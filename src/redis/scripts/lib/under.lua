@@ -5,10 +5,12 @@
 do
   -- A slot that is later than this share of the tolerance leaves too little time to start.
   local SHARE = 0.5
-  -- What a slot or a start takes for each total, beside the job itself: see usage.is_enough.
+  -- What a slot takes for each total, beside the job itself: see usage.is_enough.
   local WORK = 4
+  -- With less tolerance no worker could be sure to start in time: then a total has one slot at a time, as a bucket has.
+  local LEAST_TOLERANCE = 4000
 
-  local function charge(total, charges, at, sign) return charges and usage.charge(total, charges, at, sign) end
+  function family.charge(total, charges, at, sign) return charges and usage.charge(total, charges, at, sign) end
 
   -- The time from `at` on at which all limits let the job start; nil: a total is paused, or has no place.
   function family.earliest(bucket, meta, job, at, now)
@@ -16,7 +18,7 @@ do
     usage.work = usage.work + WORK * #totals
     for index, total in ipairs(totals) do
       allow_for_clock(total, meta, now)
-      if total.paused == 1 or usage.is_full(total, total.running + total.grants) then return nil end
+      if total.paused == 1 or usage.is_full(total, total.running + total.grants - bucket.summed.grants) then return nil end
       local _, units = family.use_of(total, job.id, job.cost)
       charges[index] = units
     end
@@ -35,6 +37,13 @@ do
     return at
   end
 
+  -- When to ask again for a slot, because another job has the only one of a total; nil: none has.
+  function family.busy_until(bucket, now)
+    for _, total in ipairs(family.totals_of(bucket)) do
+      if total.grants > bucket.summed.grants and total.tolerance < LEAST_TOLERANCE then return now + math.max(1000, math.min(50000, total.interval / 4)) end
+    end
+  end
+
   -- Reserves a slot of each total for a start from `start_at` on. Returns the latest time of that.
   function family.reserve(bucket, job, start_at, now)
     local member = bucket.member
@@ -49,7 +58,7 @@ do
         local parts, use = usage.of(total)
         for at = 1, #parts.counted do forward.forget(use[at].ends, use[at].used, now) end
         -- It is known only later when it started: until then it counts as long as it can.
-        charge(total, usage.charges_of(parts, job.id, job.cost), until_)
+        family.charge(total, usage.charges_of(parts, job.id, job.cost), until_)
         family.count_handed(total, charges, -1)
       end
       member.slots[index], member.counted[index] = slot, until_
@@ -63,7 +72,7 @@ do
     local latest = INF
     for index, total in ipairs(family.totals_of(bucket)) do
       local slot = bucket.member.slots[index]
-      if slot then latest = math.min(latest, slot + total.tolerance - clock_error(total)) end
+      if slot and total.tolerance >= LEAST_TOLERANCE then latest = math.min(latest, slot + total.tolerance - clock_error(total)) end
     end
     return latest
   end
@@ -83,7 +92,7 @@ do
       local slot = member.slots[index]
       if slot then
         local _, charges = family.use_of(total, bucket.granted, bucket.grantedCost)
-        charge(total, charges, member.counted[index], -1)
+        family.charge(total, charges, member.counted[index], -1)
         family.count_handed(total, charges, 1)
         if total.grantedSlot == slot then
           total.next = math.max(slot, total.lastStart - total.tolerance + spacing_after_start(total))
@@ -92,28 +101,6 @@ do
         end
         family.touch(total)
       end
-    end
-    member.slots, member.counted = {}, {}
-  end
-
-  -- The granted job starts at `at`.
-  function family.start(bucket, state, at)
-    local member, totals = bucket.member, family.totals_of(bucket)
-    usage.work = usage.work + WORK * #totals
-    for index, total in ipairs(totals) do
-      local slot = member.slots[index]
-      local _, charges = family.use_of(total, state.id, state.cost)
-      if slot then charge(total, charges, member.counted[index], -1) end
-      charge(total, charges, at + clock_error(total))
-      -- It had no slot when the total came, or its process was stopped between its last look at the clock and the start.
-      if not slot or at - slot > total.tolerance then
-        local next_ = at + spacing(total, total.warmth, state.cost)
-        if next_ > total.next then total.next, total.carry = next_, 0 end
-      end
-      if at >= total.lastStart then
-        total.lastStart, total.startedCost, total.startedWarmth = at, state.cost, total.lastWarmth
-      end
-      family.touch(total)
     end
     member.slots, member.counted = {}, {}
   end

@@ -1,0 +1,50 @@
+-- What a start counts in the totals above its bucket, and what is settled of it.
+-- of: family
+
+do
+  -- What a start takes for each total, beside the job itself: see usage.is_enough.
+  local WORK = 4
+
+  -- The granted job starts at `at`.
+  function family.start(bucket, state, at)
+    local member, totals = bucket.member, family.totals_of(bucket)
+    usage.work = usage.work + WORK * #totals
+    for index, total in ipairs(totals) do
+      local slot = member.slots[index]
+      local _, charges = family.use_of(total, state.id, state.cost)
+      if slot then family.charge(total, charges, member.counted[index], -1) end
+      family.charge(total, charges, at + clock_error(total))
+      -- It had no slot when the total came, or its process was stopped between its last look at the clock and the start.
+      if not slot or at - slot > total.tolerance then
+        local next_ = at + spacing(total, total.warmth, state.cost)
+        if next_ > total.next then total.next, total.carry = next_, 0 end
+      end
+      if at >= total.lastStart then
+        total.lastStart, total.startedCost, total.startedWarmth = at, state.cost, total.lastWarmth
+      end
+      family.touch(total)
+    end
+    member.slots, member.counted = {}, {}
+  end
+
+  -- What it really counted, in place of what was estimated.
+  function family.settle_costs(bucket, state, amounts, now, lost_at)
+    local child = bucket.member
+    for _, total in ipairs(family.totals_of(bucket)) do
+      local parts = usage.of(total)
+      if parts and #parts.counted > 0 then
+        local before = family.use_of(total, state.id, state.cost)
+        usage.settle(total, { id = state.id, cost = state.cost, fence = state.fence, departedAt = state.departedAt, charged = false }, amounts, now, lost_at)
+        local charges = {}
+        for at, part in ipairs(parts.counted) do
+          charges[at] = part.unit and amounts[part.unit] or usage.charges_of(parts, state.id, state.cost)[at]
+        end
+        local more = family.use_by(total, parts, charges, state.cost) - before
+        child.tag = child.tag + more / child.weight
+        total.highest = math.max(total.highest, child.tag)
+        family.touch(total)
+      end
+      child = total
+    end
+  end
+end
