@@ -44,7 +44,7 @@ export function checkHistory(history: readonly HistoryEvent[], options: CheckOpt
   const breaches = judge(history, LAWS, options)
   for (const total of totalsIn(history)) {
     breaches.push(...judge(asOneKey(history, total), LAWS_OF_TOTALS, options))
-    const fairness = new Fairness(total)
+    const fairness = new Fairness(total, options.handed)
     for (const event of history) fairness.see(event)
     breaches.push(...fairness.breaches)
   }

@@ -41,7 +41,7 @@ interface Job {
 
 /**
  * L12: while two children of a total can both go, what each gets, for its weight, differs by no more than the largest job of each, for
- * its weight, and the largest of the family. What a job uses is its share of the part of the total of which it takes most.
+ * its weight, and the largest of the family; and by what is handed over and has not started. What a job uses is its share of the part of the total of which it takes most.
  *
  * At each start below the total it is judged who could have gone: a job waited, nothing on its way was frozen or paused, and its own
  * pace and those of the totals between allowed a start. A child is not judged while its own limit, or one between, has quotas or places:
@@ -50,6 +50,7 @@ interface Job {
 export class Fairness {
   readonly breaches: Breach[] = []
   readonly #total: string
+  readonly #handed: number
   readonly #members = new Map<string, Member>()
   readonly #sharers = new Map<Member, Sharer>()
   readonly #sharerOf = new Map<string, Sharer>()
@@ -57,8 +58,10 @@ export class Fairness {
   /** Of the family: the largest use of one job, for the weight of its child. */
   #largest = 0
 
-  constructor(total: string) {
+  /** @param handed so much of the time of the total may have been handed over, and not have started; microseconds */
+  constructor(total: string, handed = 0) {
     this.#total = total
+    this.#handed = handed
   }
 
   see(event: HistoryEvent): void {
@@ -157,10 +160,14 @@ export class Fairness {
         const got = Math.max(0, (went.ahead.get(other) ?? 0) + share)
         went.ahead.set(other, got)
         other.ahead.set(went, Math.max(0, (other.ahead.get(went) ?? 0) - share))
-        const own = went.largest / went.member.weight + other.largest / other.member.weight
-        if (got > own + this.#largest + ROUNDING) this.#report(start, went, other, got, own + this.#largest)
+        const most = this.#largest + this.#mostOf(went) + this.#mostOf(other)
+        if (got > most + ROUNDING) this.#report(start, went, other, got, most)
       }
     }
+  }
+
+  #mostOf({ largest, member }: Sharer): number {
+    return (largest + this.#handed) / member.weight
   }
 
   #couldGo({ ways }: Sharer, at: number): boolean {

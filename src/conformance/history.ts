@@ -198,6 +198,11 @@ export interface CheckOptions {
   readonly minUtilisation?: number
   /** The fewest departures in a row for which L3 is judged; over fewer, jitter decides. Default: 20. */
   readonly shortestStretch?: number
+  /**
+   * Of a total, so much of its time may have been handed over to workers and not have started, in microseconds: of two children one may
+   * have got all of it (L12). 0 if a start is decided as it happens. Default: 0.
+   */
+  readonly handed?: number
   /** The history continues after its last event: jobs without an end are not lost. Default: false. */
   readonly unfinished?: boolean
   /** The history begins in the middle: the warmth of a bucket before its first start is unknown. Default: false. */

@@ -1,4 +1,5 @@
 import './world/patch.ts'
+import { isWithin } from '../../src/conformance/totals.ts'
 import type { HistoryEvent } from '../../src/testing.ts'
 import { closeAll, direct, type Rest } from './actors/direct.ts'
 import { Scene } from './actors/scene.ts'
@@ -104,10 +105,10 @@ function recountTimes(random: Random, plan: Plan): number[] {
 
 /** All work is done long before; microseconds. */
 function endBy(plan: Plan): number {
-  const work = plan.keys.reduce((sum, key) => {
+  const work = [...plan.keys, ...(plan.totals ?? [])].reduce((sum, key) => {
     const costs = [...plan.jobs, ...plan.turns].reduce((cost, job) => {
       const times = 'attempts' in job ? job.attempts + 3 : 1
-      return job.key === key.key ? cost + job.cost * times : cost
+      return job.key === key.key || isWithin(job.key, key.key) ? cost + job.cost * times : cost
     }, 0)
     // A limit may be lowered to a third.
     return sum + intervalOf(key) * (costs + quarantineOf(plan, key.capacity)) * 3.5

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseLimit } from '../../../src/core/limit.ts'
-import type { Shaper } from '../../../src/index.ts'
+import { isVelvetRopeError, type Shaper } from '../../../src/index.ts'
 import { isLossy } from '../plan/fault.ts'
 import type { Action } from '../plan/plan.ts'
 import type { SimProcess } from '../world/process.ts'
@@ -13,11 +13,20 @@ const AFTER_LOSS = 100
 
 /** Does what the plan says beside the jobs, and looks at things; resolves when all is done. */
 export async function operate(scene: Scene, shaper: Shaper<Payload>, process: SimProcess): Promise<void> {
+  const unset = new Set(scene.plan.actions.flatMap((action) => (action.do === 'unset' ? [action.key] : [])))
   let changed: Promise<unknown> = Promise.resolve()
   const act = async (action: Action) => {
     if (action.at * 1_000 > process.read()) await sleep(action.at - process.read() / 1_000)
-    const carry = () => carryOut(scene, shaper, process, action)
-    if (action.do !== 'limit') return carry()
+    const carry = async () => {
+      try {
+        await carryOut(scene, shaper, process, action)
+      } catch (error) {
+        // There is no total of that path now.
+        const isGone = isVelvetRopeError(error, 'no-limit') && unset.has('key' in action ? action.key : '')
+        if (!isGone) throw error
+      }
+    }
+    if (action.do !== 'limit' && action.do !== 'unset') return carry()
     // One after the other: a change that is asked for again would undo the next.
     changed = changed.then(carry)
     return changed
@@ -78,7 +87,12 @@ async function carryOut(
       const limit = limitOf(action)
       // The first try may have set it, though its answer was lost: the next one reports it later, or as no change.
       const { from: at } = await surely(() => shaper.limits.set(key, limit))
-      return scene.record.add(process, { type: 'limit', at, key, limit: parseLimit(limit) })
+      return scene.record.add(process, { type: 'limit', at, key, limit: parseLimit(limit, key) })
+    }
+    case 'unset': {
+      const { key } = action
+      const { from: at } = await surely(() => shaper.limits.unset(key))
+      return scene.record.unset.push({ at, until: process.read(), key })
     }
   }
 }

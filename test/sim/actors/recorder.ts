@@ -13,6 +13,8 @@ export interface Seen {
   event: HistoryEvent
   /** Of an end: the process that held the job fell silent, and no other process knows whether it had started. */
   readonly isLost?: boolean
+  /** Of a refusal: the total that had no room. */
+  readonly total?: string
 }
 
 /** A question what a start counts. Microseconds. */
@@ -58,6 +60,8 @@ export class Recorder {
     readonly reason: 'retry' | 'freeze'
   }[] = []
   readonly asked: Asked[] = []
+  /** Totals that were taken away, and when: between these times. */
+  readonly unset: { readonly at: number; readonly until: number; readonly key: string }[] = []
   /** What handlers were given, in the order of their first statements. */
   readonly fences: {
     readonly at: number
@@ -124,7 +128,7 @@ export class Recorder {
     this.notes.push({ at: this.#world.present, by: process?.name ?? 'fate', text })
   }
 
-  add(process: SimProcess | undefined, event: HistoryEvent, facts: Pick<Seen, 'isLost'> = {}): void {
+  add(process: SimProcess | undefined, event: HistoryEvent, facts: Omit<Seen, 'by' | 'event'> = {}): void {
     if (process !== undefined && !process.isAlive) return
     if (event.type === 'answer' && event.accepted) this.#answered.add(event.id)
     if (process !== undefined) {
@@ -164,7 +168,7 @@ export class Recorder {
 
   /** Writes down all that a shaper reports. Starts of jobs are written down by their handlers. */
   watch<Data>(shaper: Shaper<Data>, process: SimProcess): void {
-    const add = (event: HistoryEvent, facts?: Pick<Seen, 'isLost'>) => this.add(process, event, facts)
+    const add = (event: HistoryEvent, facts?: Omit<Seen, 'by' | 'event'>) => this.add(process, event, facts)
     const time = (atMs: number) => this.timeOf(atMs)
     // Times to come follow the clock of the store as it goes now.
     const later = (fromMs: number, toMs: number) => time(fromMs) + (toMs - fromMs) * MS
@@ -173,18 +177,11 @@ export class Recorder {
         const said = { departsAt: later(at, departsAt), ...(isEstimate && { isEstimate }) }
         add({ type: 'answer', at: time(at), id, key, cost, ...(costs && { costs }), accepted: true, ...said })
       })
-      .on('rejected', ({ id = '', key, cost, costs, reason, retryAfterMs, isEstimate, at }) => {
+      .on('rejected', ({ id = '', key, cost, costs, reason, retryAfterMs, isEstimate, total, at }) => {
         const said = { reason, retryAt: time(at) + retryAfterMs * MS, ...(isEstimate && { isEstimate }) }
-        add({
-          type: 'answer',
-          at: time(at),
-          id,
-          key,
-          cost,
-          ...(costs && { costs }),
-          accepted: false,
-          ...said,
-        })
+        const asked = { id, key, cost, ...(costs && { costs }) }
+        const event = { type: 'answer', at: time(at), ...asked, accepted: false, ...said } as const
+        add(event, { ...(total !== undefined && { total }) })
       })
       .on('departed', ({ id, key, cost, costs, attempt, fence, isHeld }) => {
         if (!isTurnId(id)) return

@@ -147,11 +147,11 @@ export class Scene {
   }
 
   #options(part: string): ShaperOptions {
-    const { keys, shards } = this.plan
+    const { keys, totals = [], shards } = this.plan
     return {
       connection: { host: 'redis', port: 6379 },
       shards,
-      limits: Object.fromEntries(keys.map((plan) => [plan.key, limitOf(plan)] as const)),
+      limits: Object.fromEntries([...keys, ...totals].map((plan) => [plan.key, limitOf(plan)] as const)),
       limitsBy: part,
       jobDefaults: { keepFinished: this.plan.keepFinished },
     }

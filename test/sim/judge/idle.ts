@@ -42,7 +42,8 @@ export async function becomesEmpty(scene: Scene, oracle: Oracle): Promise<Failur
 }
 
 /** For how long the last start of a bucket decides about the next one: by its pace, or by a rolling quota; milliseconds. */
-function countsFor({ keys, jobs, turns }: Plan): number {
+function countsFor({ keys: ofKeys, totals = [], jobs, turns }: Plan): number {
+  const keys = [...ofKeys, ...totals]
   const costliest = Math.max(1, ...[...jobs, ...turns].map(({ cost }) => cost))
   const windows = keys.flatMap(({ quotas = [] }) => {
     return quotas.map(({ window }) => (typeof window === 'number' ? window * COUNTED : 0))

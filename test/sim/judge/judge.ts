@@ -1,8 +1,7 @@
-import { parseLimit } from '../../../src/core/limit.ts'
 import { type Breach, checkHistory, type HistoryEvent } from '../../../src/testing.ts'
 import { isTurnId } from '../../support/turn-id.ts'
 import type { Rest } from '../actors/direct.ts'
-import { limitOf } from '../actors/limit-of.ts'
+import { parsedLimitOf } from '../actors/limit-of.ts'
 import type { Recorder, Seen } from '../actors/recorder.ts'
 import type { Scene } from '../actors/scene.ts'
 import type { Fault } from '../plan/fault.ts'
@@ -17,6 +16,13 @@ import { isOfNewcomer } from './newcomers.ts'
 import { judgeRefusals } from './refusals.ts'
 import { judgeSets, USABLE } from './sets.ts'
 import { judgeGivenUp, judgeStrayEnds } from './strays.ts'
+import {
+  countsForTotals,
+  judgeParts,
+  judgeRefusalsOfTotals,
+  partsOfTotals,
+  withoutRefusalsOfTotals,
+} from './totals.ts'
 import type { Life } from './troubles.ts'
 
 /** What went wrong, and when. */
@@ -39,10 +45,10 @@ export function judge(
   rest: Rest | undefined,
 ): { failures: Failure[]; history: HistoryEvent[] } {
   const { plan, record, silences, leaving } = scene
-  const limits = plan.keys.map((key): HistoryEvent => {
-    return { type: 'limit', at: 0, key: key.key, limit: parseLimit(limitOf(key)) }
+  const limits = [...plan.keys, ...(plan.totals ?? [])].map((key): HistoryEvent => {
+    return { type: 'limit', at: 0, key: key.key, limit: parsedLimitOf(key) }
   })
-  const told = withoutRepetition(afterOwnStarts(record.seen))
+  const told = withoutRefusalsOfTotals(withoutRepetition(afterOwnStarts(record.seen)), record.seen)
   const lost = lostReturns(told, record.settled)
   const events = [
     ...told,
@@ -53,13 +59,15 @@ export function judge(
   const history = [...limits, ...inOrder(events), ...audit]
   const lagBefore = (at: number) => lagOf(scene, at)
   const known = { plan, silences, struck: scene.struck, lives: livesOf(scene), unsure: scene.unsure }
-  const breaches = judgeAroundLosses(history, scene.struck, lagBefore, rest === undefined).filter(
-    ({ law }) => law !== 'L10' && law !== 'L11',
+  const { lasting, parts } = partsOfTotals(history, plan, record.unset, lagBefore)
+  const breaches = judgeAroundLosses(lasting, scene.struck, lagBefore, rest === undefined).filter(
+    (breach) => breach.law !== 'L10' && breach.law !== 'L11' && countsForTotals(breach, plan, scene.struck),
   )
-  const sets = judgeSets({ plan, struck: scene.struck, asked: record.asked }, history, lagBefore)
-  const broken = [...breaches, ...sets].filter((breach) => !isOfNewcomer(breach, known, record.seen))
+  const sets = judgeSets({ plan, struck: scene.struck, asked: record.asked }, lasting, lagBefore)
+  const ofParts = judgeParts(parts, scene.struck, lagBefore)
+  const broken = [...breaches, ...sets, ...ofParts].filter((breach) => !isOfNewcomer(breach, known, record.seen))
   const failures: Failure[] = [
-    ...[...broken, ...judgeStandstill(scene, history)].map(({ law, at, message }) => ({
+    ...[...broken, ...judgeStandstill(scene, lasting)].map(({ law, at, message }) => ({
       law,
       at,
       message,
@@ -67,6 +75,7 @@ export function judge(
     ...judgeLiveness(known, history, record.seen, doubtfulFrom(scene.struck), record),
     ...judgeBooks(rest?.books ?? [], known, history, record.seen, record),
     ...judgeRefusals(known, history, record.seen, doubtfulFrom(scene.struck)),
+    ...judgeRefusalsOfTotals(known, history, record.seen, doubtfulFrom(scene.struck)),
     ...judgeStrayEnds(record.seen),
     ...(struckClock(scene) ? [] : judgeGivenUp(record.givenUp, record.seen)),
     ...judgeFences(record.fences, scene.struck),

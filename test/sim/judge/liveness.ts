@@ -1,9 +1,10 @@
-import { parseLimit } from '../../../src/core/limit.ts'
+import { isTotal } from '../../../src/core/key.ts'
 import type { HistoryEvent } from '../../../src/testing.ts'
 import { isTurnId } from '../../support/turn-id.ts'
-import { limitOf } from '../actors/limit-of.ts'
+import { parsedLimitOf } from '../actors/limit-of.ts'
 import type { Seen } from '../actors/recorder.ts'
 import type { Plan } from '../plan/plan.ts'
+import { totalsAbove } from '../plan/total-plan.ts'
 import { busy, frozenUnheard } from './busy-handlers.ts'
 import { travelOf } from './excuses.ts'
 import type { Failure } from './judge.ts'
@@ -17,7 +18,7 @@ const WAYS = 30
 /** After a change of its limit a bucket is due at another time; all schedulers know of it then. Microseconds. */
 const RETIMED = 2_000_000
 
-/** What is known of a key while its history is read. Microseconds. */
+/** What is known of a key, or of a total, while its history is read. Microseconds. */
 interface Line {
   /** Jobs that could start, and since when. */
   readonly ready: Map<string, number>
@@ -36,7 +37,8 @@ interface Line {
 /**
  * Judges by virtual time that jobs start in time: a job that is the first in its line and has its slot starts within a second
  * where nothing is wrong, and after a fault within the bound of troubles.ts. A quota or a bound on what runs at once holds it back
- * until there is room, and no longer. Jobs with a deadline and turns, which leave
+ * until there is room, and no longer. Below totals all of that holds for each total, too, and each start of the family is waited for:
+ * while a child could go, one of the family does. Jobs with a deadline and turns, which leave
  * their lines by themselves, are not waited for.
  */
 export function judgeLiveness(
@@ -55,7 +57,16 @@ export function judgeLiveness(
     plan.keys.map(({ key }) => [key, troubles.filter((trouble) => (trouble.key ?? key) === key)]),
   )
   const usual = usualOf(plan)
-  const lines = new Map(plan.keys.map((key) => [key.key, lineOf(key)]))
+  const lines = new Map([...plan.keys, ...(plan.totals ?? [])].map((key) => [key.key, lineOf(key)]))
+  const above = new Map(
+    plan.keys.map(({ key }) => [key, totalsAbove(plan, key).map((total) => lines.get(total)!)] as const),
+  )
+  /** The keys whose starts the key, or the total, may hold back. */
+  const family = (name: string) => {
+    const totals = new Set(isTotal(name) ? [lines.get(name)] : above.get(name))
+    const others = plan.keys.filter(({ key }) => above.get(key)!.some((total) => totals.has(total)))
+    return new Set([...(isTotal(name) ? [] : [name]), ...others.map(({ key }) => key)])
+  }
   const keyOf = new Map<string, string>()
   const noted = new Map(seen.map(({ event, by }) => [event, by]))
   const impatient = new Set(plan.jobs.flatMap(({ id, deadline }) => (deadline === undefined ? [] : [id])))
@@ -64,13 +75,15 @@ export function judgeLiveness(
   const runs = new Map<string, Map<string, string>>()
   const rooms = new Rooms(known, seen, asking)
 
-  const look = (key: string, line: Line, at: number) => {
-    if (line.isPaused || line.ready.size === 0) return
+  const lookAt = (key: string, at: number) => {
+    const line = lines.get(key)!
+    const limits = [line, ...above.get(key)!]
+    if (limits.some(({ isPaused }) => isPaused) || line.ready.size === 0) return
     const [id, since] = first(line.ready)
-    const slot = Math.max(since, line.slotAt, line.frozenUntil, line.goesOnAt)
-    const from = rooms.roomFor(key, id, slot)
+    const slots = limits.map(({ slotAt, frozenUntil, goesOnAt }) => Math.max(slotAt, frozenUntil, goesOnAt))
+    const from = rooms.roomFor(key, id, Math.max(since, ...slots))
     if (from === Number.POSITIVE_INFINITY) return
-    const latest = latestAfter(from, usual(line), troublesOfKey.get(key)!)
+    const latest = latestAfter(from, usual(limits), troublesOfKey.get(key)!)
     if (Math.min(at, until) <= latest.at) return
     failures.push({
       law: 'liveness',
@@ -81,6 +94,9 @@ export function judgeLiveness(
     })
     // One breach is said once.
     line.goesOnAt = at
+  }
+  const look = (name: string, at: number) => {
+    for (const key of family(name)) lookAt(key, at)
   }
   const die = (at: number) => {
     while (deaths[0] !== undefined && deaths[0].from <= at) {
@@ -107,13 +123,15 @@ export function judgeLiveness(
         if (!isTurnId(event.id) && !impatient.has(event.id)) line.ready.set(event.id, event.at)
         break
       case 'start': {
-        look(key, line, event.at)
+        look(key, event.at)
         line.ready.delete(event.id)
-        line.lastStart = event.at
-        line.lastCost = event.cost
-        line.slowest = line.interval
-        // At most half of the slots go to retries, so one may have to wait for the next.
-        line.slotAt = event.at + line.interval * event.cost
+        for (const limited of [line, ...above.get(key)!]) {
+          limited.lastStart = event.at
+          limited.lastCost = event.cost
+          limited.slowest = limited.interval
+          // At most half of the slots go to retries, so one may have to wait for the next.
+          limited.slotAt = event.at + limited.interval * event.cost
+        }
         for (const own of runs.values()) own.delete(event.id)
         const by = noted.get(event)
         if (by === undefined) break
@@ -123,7 +141,7 @@ export function judgeLiveness(
       }
       case 'return':
       case 'end': {
-        look(key, line, event.at)
+        look(key, event.at)
         line.ready.delete(event.id)
         for (const own of runs.values()) own.delete(event.id)
         if (event.type === 'end') break
@@ -132,7 +150,7 @@ export function judgeLiveness(
         break
       }
       case 'freeze':
-        look(key, line, event.at)
+        look(key, event.at)
         line.frozenUntil = Math.max(line.frozenUntil, event.until)
         break
       case 'unfreeze':
@@ -141,12 +159,12 @@ export function judgeLiveness(
         break
       case 'pause':
       case 'resume':
-        look(key, line, event.at)
+        look(key, event.at)
         line.isPaused = event.type === 'pause'
         line.goesOnAt = event.at
         break
       case 'limit':
-        look(key, line, event.at)
+        look(key, event.at)
         line.interval = event.limit.interval
         line.slowest = Math.max(line.slowest, line.interval)
         line.slotAt = line.lastStart + line.slowest * line.lastCost
@@ -156,12 +174,12 @@ export function judgeLiveness(
     rooms.see(event)
   }
   die(last)
-  for (const [key, line] of lines) look(key, line, last)
+  for (const { key } of plan.keys) lookAt(key, last)
   return failures
 }
 
 function lineOf(key: Plan['keys'][number]): Line {
-  const { interval } = parseLimit(limitOf(key))
+  const { interval } = parsedLimitOf(key)
   return {
     ready: new Map(),
     slotAt: 0,
@@ -175,12 +193,15 @@ function lineOf(key: Plan['keys'][number]): Line {
   }
 }
 
-function usualOf(plan: Plan): (line: Line) => number {
+function usualOf(plan: Plan): (limits: readonly Line[]) => number {
   const costliest = Math.max(1, ...[...plan.jobs, ...plan.turns].map(({ cost }) => cost))
   const computing = Math.max(0, ...plan.jobs.map(({ handler }) => handler.computes))
   const travel = travelOf({ ...plan, faults: [] })
   // A retry takes at most every other slot, and a granted slot that was missed is lost.
-  return ({ slowest }) => USUAL + 2 * slowest * costliest + (WAYS * travel + 20 * computing) * 1_000
+  return (limits) => {
+    const slowest = limits.reduce((sum, limited) => sum + limited.slowest, 0)
+    return USUAL + 2 * slowest * costliest + (WAYS * travel + 20 * computing) * 1_000
+  }
 }
 
 /** The latest start of a job that can start from `from` on: each trouble that begins before moves it. */

@@ -42,8 +42,8 @@ export function isOfNewcomer(
 }
 
 /** How far the rolling quotas of a key look back, whatever its limit is changed to; microseconds. */
-function longestWindow({ keys, actions }: Plan, key: string | undefined): number {
-  const limits = [...keys, ...actions.flatMap((action) => (action.do === 'limit' ? [action] : []))]
+function longestWindow({ keys, totals = [], actions }: Plan, key: string | undefined): number {
+  const limits = [...keys, ...totals, ...actions.flatMap((action) => (action.do === 'limit' ? [action] : []))]
   const quotas = limits.flatMap((limit) => (limit.key === key ? (limit.quotas ?? []) : []))
   return Math.max(0, ...quotas.map(({ window }) => (typeof window === 'number' ? window * 1_000 : 0)))
 }

@@ -70,6 +70,32 @@ export function judgeRefusals(
   })
 }
 
+/** What a refusal is held against: lines, and the limits by which a producer may have asked. */
+export class Lines {
+  readonly #known: Circumstances
+  readonly #lines: ReadonlyMap<string, Line>
+
+  constructor(known: Circumstances, history: readonly HistoryEvent[], seen: readonly Seen[]) {
+    this.#known = known
+    this.#lines = linesOf(known, history, seen)
+  }
+
+  /** Cost units of the key that may have waited then. */
+  unitsAt(key: string, refusal: Refusal): number {
+    const line = this.#lines.get(key)
+    return line === undefined ? 0 : unitsAt(line, refusal)
+  }
+
+  /** Of a key or a total, the limits by which the process may have asked. */
+  limitsAt(name: string, at: number, by: string): Limit[] {
+    return limitsAt(this.#known, this.#lines.get(name)!, at, by)
+  }
+
+  exceedsQuota(limit: Limit, refusal: Refusal): boolean {
+    return exceedsQuota(limit, refusal)
+  }
+}
+
 function judgeFull(event: Refusal, line: Line, limits: readonly Limit[]): Failure[] {
   const capacity = Math.min(...limits.map((limit) => limit.capacity))
   const waiting = event.reason === 'full' ? unitsAt(line, event) : 0

@@ -1,8 +1,8 @@
-import { parseLimit } from '../../../src/core/limit.ts'
 import type { HistoryEvent } from '../../../src/testing.ts'
 import { isTurnId } from '../../support/turn-id.ts'
-import { limitOf } from '../actors/limit-of.ts'
+import { parsedLimitOf } from '../actors/limit-of.ts'
 import type { Recorder, Seen } from '../actors/recorder.ts'
+import { totalsAbove } from '../plan/total-plan.ts'
 import { EPOCH } from '../world/process.ts'
 import { travelOf } from './excuses.ts'
 import { type Counting, SetRoom } from './set-room.ts'
@@ -12,6 +12,7 @@ import type { Circumstances } from './troubles.ts'
 const NOTICED = 5_000_000
 /** A process that stands still so soon after a start may not have counted it yet; microseconds. */
 const COUNTS = 50_000
+const NEVER = Number.POSITIVE_INFINITY
 
 /** What the record of a run says beside its history. */
 export type Asking = Pick<Recorder, 'asked' | 'recovered'>
@@ -43,8 +44,8 @@ export class Rooms {
     this.#by = new Map(seen.map(({ event, by }) => [event, by]))
     this.#impatient = new Set(plan.jobs.flatMap(({ id, deadline }) => (deadline === undefined ? [] : [id])))
     this.#rooms = new Map(
-      plan.keys.map((key) => {
-        const limit = parseLimit(limitOf(key))
+      [...plan.keys, ...(plan.totals ?? [])].map((key) => {
+        const limit = parsedLimitOf(key)
         return [key.key, new SetRoom({ limit, asked, ahead, travel })]
       }),
     )
@@ -64,10 +65,16 @@ export class Rooms {
     while (this.#marks[0] !== undefined && this.#marks[0].at <= at) this.#marks.shift()!.happen()
   }
 
-  /** When the job has room, from `slot` on, at the latest; Infinity: that is not known. */
+  /** When the job has room, from `slot` on, at the latest, also below totals; Infinity: that is not known. */
   roomFor(key: string, id: string, slot: number): number {
     const isFirst = (this.#others.get(key)?.size ?? 0) === 0
-    return this.#rooms.get(key)!.roomFor(isFirst ? this.#counting.get(id) : undefined, slot)
+    const own = this.#rooms.get(key)!.roomFor(isFirst ? this.#counting.get(id) : undefined, slot)
+    // Another child of the family may go before it.
+    return this.#roomsAbove(key).reduce((at, room) => (at < NEVER ? room.roomFor(undefined, at) : at), own)
+  }
+
+  #roomsAbove(key: string): SetRoom[] {
+    return totalsAbove(this.#known.plan, key).map((total) => this.#rooms.get(total)!)
   }
 
   /** What the quotas of the key may count, as far as that is known. */
@@ -84,8 +91,8 @@ export class Rooms {
       this.#keyOf.set(id, event.key)
     }
     const key = this.#keyOf.get(id)
-    const room = key === undefined ? undefined : this.#rooms.get(key)
-    if (key === undefined || room === undefined) return
+    if (key === undefined || !this.#rooms.has(key)) return
+    const rooms = [this.#rooms.get(key)!, ...this.#roomsAbove(key)]
     const others = this.#others.get(key) ?? new Set()
     this.#others.set(key, others)
     switch (event.type) {
@@ -94,31 +101,33 @@ export class Rooms {
         break
       case 'start':
         others.delete(id)
-        room.start(event, this.#counting.get(id) ?? event, this.#countedAt(event))
+        for (const room of rooms) room.start(event, this.#counting.get(id) ?? event, this.#countedAt(event))
         break
       case 'return':
         // Retries and jobs of the line go in turns.
         others.add(id)
-        room.free(id, at)
+        for (const room of rooms) room.free(id, at)
         break
       case 'end':
         others.delete(id)
         // A turn that holds a place ends as it starts.
-        if (!isTurnId(id)) room.free(id, at)
+        if (!isTurnId(id)) for (const room of rooms) room.free(id, at)
         break
       case 'release':
       case 'fault':
-        room.free(id, at)
+        for (const room of rooms) room.free(id, at)
         break
     }
   }
 
   /** A start that a dead worker was granted counts, whether it happened or not. */
   #recover(id: string, key: string, at: number): void {
-    const room = this.#rooms.get(key)
+    const own = this.#rooms.get(key)
     const counting = this.#counting.get(id)
-    room?.free(id, at)
-    if (counting !== undefined) room?.doubt(counting, at)
+    for (const room of [...(own === undefined ? [] : [own]), ...this.#roomsAbove(key)]) {
+      room.free(id, at)
+      if (counting !== undefined) room.doubt(counting, at)
+    }
   }
 
   #countedAt(event: HistoryEvent & { type: 'start' }): number {

@@ -57,7 +57,7 @@ function spansOf(
   const losses = struck.filter(({ fault }) => isLossy(fault)).toSorted((a, b) => a.from - b.from)
   const starts = losses.map((loss) => firstLost(loss, struck))
   const firstFault = Math.min(...struck.map(({ from }) => from))
-  const isKept = !plan.actions.some((action) => action.do === 'limit')
+  const isKept = !plan.actions.some((action) => action.do === 'limit' || action.do === 'unset')
   const after = isKept ? losses : []
   return [
     { from: 0, until: firstFault },

@@ -166,10 +166,10 @@ function ofFault(plan: Plan, { fault, from, until }: Struck): Trouble[] {
 }
 
 /** How long a bucket waits after a restart or a step of the clock; microseconds. */
-function quarantineOf({ keys, jobs, turns }: Plan): number {
+function quarantineOf({ keys, totals = [], jobs, turns }: Plan): number {
   const costliest = Math.max(1, ...[...jobs, ...turns].map(({ cost }) => cost))
   // A limit may be lowered to a third.
-  return Math.max(...keys.map(intervalOf)) * 3.5 * costliest * 2 * 1_000
+  return Math.max(...[...keys, ...totals].map(intervalOf)) * 3.5 * costliest * 2 * 1_000
 }
 
 function isScheduler({ workers }: Plan, name: string): boolean {

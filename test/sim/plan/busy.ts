@@ -1,4 +1,5 @@
 import type { Random } from '../world/random.ts'
+import { isWithin } from '../../../src/conformance/totals.ts'
 import { intervalOf, type JobPlan, type KeyPlan, type Plan, type TurnPlan } from './plan.ts'
 import { unitsIn } from './set-plan.ts'
 
@@ -15,22 +16,22 @@ const BESIDES_MS = 3
 /** At least so long a job is under way; milliseconds. */
 const SHORTEST = 1
 
-type Work = Pick<Plan, 'keys' | 'jobs' | 'turns' | 'network'>
+type Work = Pick<Plan, 'keys' | 'totals' | 'jobs' | 'turns' | 'network'>
 
 /**
  * When jobs and turns are under way, from their requests to their ends, about, if nothing goes wrong. In order, and apart from
  * each other. A fault at another time meets no job.
  */
-export function busySpans({ keys, jobs, turns, network: { there, back } }: Work): Span[] {
+export function busySpans({ keys, totals = [], jobs, turns, network: { there, back } }: Work): Span[] {
   const roundTrip = (there.least + there.jitter + back.least + back.jitter) / 1_000
-  const spans = keys.flatMap((key) => {
-    const own = [...jobs, ...turns].filter((item) => item.key === key.key)
+  const spans = [...keys, ...totals].flatMap((key) => {
+    const own = [...jobs, ...turns].filter((item) => item.key === key.key || isWithin(item.key, key.key))
     return lineSpans(key, own, roundTrip)
   })
   return united(spans)
 }
 
-/** Plays the line of one key: a slot for each, one after the other, unless the line is full. */
+/** Plays the line of one key, or of a family as if it were one: a slot for each, one after the other, unless the line is full. */
 function lineSpans(plan: KeyPlan, items: readonly (JobPlan | TurnPlan)[], roundTrip: number): Span[] {
   const { capacity } = plan
   const interval = intervalOf(plan)

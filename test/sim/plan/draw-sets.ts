@@ -15,7 +15,7 @@ const LONGEST_HANDLER = 600
 const ZONES = ['UTC', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe'] as const
 
 type Work = Pick<Plan, 'keys' | 'jobs' | 'turns'>
-type WithSets = Work & Pick<Plan, 'ahead'>
+export type WithSets = Work & Pick<Plan, 'ahead'>
 
 /**
  * Gives the keys of a good part of the runs a quota or two, places, or both; jobs and turns name what they cost, and settle. It
@@ -53,7 +53,7 @@ function drawSet(random: Random, work: Work, key: KeyPlan, hasTokens: boolean): 
 }
 
 /** So large that it binds while the work lasts, and so that this does not take much longer than by the pace alone. */
-function drawQuota(
+export function drawQuota(
   random: Random,
   { jobs, turns }: Work,
   key: KeyPlan,
@@ -107,7 +107,7 @@ function withPlaces(random: Random, { keys, jobs, turns }: Work): Work {
   }
 }
 
-function drawHold(random: Random) {
+export function drawHold(random: Random) {
   const most = Math.round(random.log(20, 1_500))
   return random.weighted([
     [65, { most: 600_000, release: Math.round(random.log(1, 400)) }],

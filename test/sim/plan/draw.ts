@@ -2,8 +2,10 @@ import type { Random } from '../world/random.ts'
 import { Random as RandomOf } from '../world/random.ts'
 import { busySpans, momentIn, type Span } from './busy.ts'
 import { changingSets, sparingCalendars } from './change-sets.ts'
+import { changingTotals } from './change-totals.ts'
 import { drawFaults } from './draw-faults.ts'
 import { withSets } from './draw-sets.ts'
+import { withTotals } from './draw-totals.ts'
 import { drawActions, drawExits, drawJobs, drawTurns } from './draw-work.ts'
 import { intervalOf, type KeyPlan, type Plan, type WorkerPlan } from './plan.ts'
 import { REMEMBERED, scarce } from './scarce.ts'
@@ -53,22 +55,24 @@ export function drawPlan(seed: number, subject?: Subject): Plan {
   const workers = drawWorkers(random)
   const hasScheduler = workers.some(({ scheduler }) => scheduler)
   const schedulers = hasScheduler ? (random.chance(0.1) ? 1 : 0) : random.between(1, 2)
-  const { keys, jobs, turns, ...clock } = withSets(random.fork('sets'), {
+  const ofKeys = withSets(random.fork('sets'), {
     keys: paced,
     jobs: drawJobs(random.fork('jobs'), size, paced, producers),
     turns: drawTurns(random.fork('turns'), size, paced, callers),
   })
+  const { keys, jobs, turns, ...rest } = withTotals(random.fork('totals'), ofKeys)
   const network = drawNetwork(random)
-  const spans = busySpans({ keys, jobs, turns, network })
-  const actions = drawActions(random.fork('actions'), keys, jobs, spans)
+  const spans = busySpans({ keys, jobs, turns, network, ...rest })
+  const drawn = drawActions(random.fork('actions'), keys, jobs, spans)
+  const actions = changingSets(random.fork('changes'), { keys, ...rest }, drawn, spans)
   const whole = {
     seed,
     shards,
     keys,
     jobs,
     turns,
-    ...clock,
-    actions: changingSets(random.fork('changes'), { keys, ...clock }, actions, spans),
+    ...rest,
+    actions: changingTotals(random.fork('changes of totals'), rest.totals ?? [], actions, spans),
     workers: inTime(random.fork('arrivals'), workers, spans),
     producers,
     callers,

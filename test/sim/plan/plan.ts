@@ -8,6 +8,8 @@ export interface Plan {
   readonly seed: number
   readonly shards: number
   readonly keys: readonly KeyPlan[]
+  /** The limits of families of keys, by their paths, which end in `/`: in force from the start. Absent: there are none. */
+  readonly totals?: readonly KeyPlan[]
   readonly jobs: readonly JobPlan[]
   readonly turns: readonly TurnPlan[]
   readonly actions: readonly Action[]
@@ -36,6 +38,8 @@ export interface KeyPlan extends SetPlan {
   readonly rate: { readonly count: number; readonly per: number }
   /** Absent: the default of the product. */
   readonly tolerance?: number
+  /** Its share of the total above it; absent: 1. */
+  readonly weight?: number
 }
 
 export interface JobPlan extends CountedPlan {
@@ -95,13 +99,14 @@ export interface WorkerPlan {
   readonly scheduler: boolean
 }
 
-/** What the operator does. */
+/** What the operator does, with keys and with totals. */
 export type Action =
   | { readonly do: 'cancel'; readonly at: number; readonly id: string }
   | { readonly do: 'freeze'; readonly at: number; readonly key: string; readonly for: number }
   | { readonly do: 'unfreeze'; readonly at: number; readonly key: string }
   | { readonly do: 'pause'; readonly at: number; readonly key: string; readonly for: number }
   | ({ readonly do: 'limit'; readonly at: number } & KeyPlan)
+  | { readonly do: 'unset'; readonly at: number; readonly key: string }
 
 /** The interval of a key for one unit of cost; milliseconds. */
 export function intervalOf({ rate }: Pick<KeyPlan, 'rate'>): number {

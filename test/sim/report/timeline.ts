@@ -1,6 +1,6 @@
-import { formatLimit, parseLimit } from '../../../src/core/limit.ts'
+import { formatLimit } from '../../../src/core/limit.ts'
 import type { HistoryEvent } from '../../../src/testing.ts'
-import { limitOf } from '../actors/limit-of.ts'
+import { parsedLimitOf } from '../actors/limit-of.ts'
 import type { Failure } from '../judge/judge.ts'
 import type { Outcome } from '../run-plan.ts'
 
@@ -43,9 +43,9 @@ export function summary(failures: readonly Failure[]): string {
   return shown.join('\n')
 }
 
-function keysOf({ keys, workers }: Outcome['plan']): string[] {
+function keysOf({ keys, totals = [], workers }: Outcome['plan']): string[] {
   return [
-    ...keys.map((key) => `key ${JSON.stringify(key.key)}: ${formatLimit(parseLimit(limitOf(key)))}`),
+    ...[...keys, ...totals].map((key) => `key ${JSON.stringify(key.key)}: ${formatLimit(parsedLimitOf(key))}`),
     ...workers.map(({ concurrency, lease, scheduler }, index) => {
       return `worker-${index + 1}: concurrency ${concurrency}, lease ${lease} ms${scheduler ? '' : ', no scheduler'}`
     }),

@@ -1,0 +1,62 @@
+import type { Mutant } from './mutant.ts'
+
+const LIB = 'src/redis/scripts/lib'
+
+/** What totals, and fair shares of them, are got wrong by elsewhere. */
+export const TOTALS: readonly Mutant[] = [
+  {
+    name: 'tag-of-an-empty-line',
+    subject: 'shares',
+    seeds: 10,
+    what: 'a child whose line is empty forgets what it had, and joins as one that is new',
+    edits: [
+      {
+        file: `${LIB}/share.lua`,
+        find: 'child.tag, child.standing = math.max(child.tag, total.joining), IN',
+        replace: 'child.tag, child.standing = total.joining, IN',
+      },
+    ],
+  },
+  {
+    name: 'newcomer-at-zero',
+    subject: 'newcomers',
+    seeds: 10,
+    what: 'a child that is new begins with nothing, and gets all until it has had as much as the others',
+    edits: [
+      {
+        file: `${LIB}/share.lua`,
+        find: 'child.tag, child.standing = math.max(child.tag, total.joining), IN',
+        replace: 'child.standing = IN',
+      },
+      {
+        file: `${LIB}/chosen.lua`,
+        find: 'math.max(child.tag, total.virtual - total.largest)',
+        replace: 'child.tag',
+      },
+    ],
+  },
+  {
+    name: 'burned-slot-charged',
+    subject: 'slots given up',
+    what: 'a slot that was given up still counts in the quota of its total',
+    edits: [
+      {
+        file: `${LIB}/under.lua`,
+        find: '        charge(total, charges, member.counted[index], -1)\n        family.count_handed',
+        replace: '        family.count_handed',
+      },
+    ],
+  },
+  {
+    name: 'parent-not-enforced',
+    subject: 'nested totals',
+    what: 'the gate asks the innermost total alone',
+    edits: [
+      {
+        file: `${LIB}/under.lua`,
+        find: '        later = math.max(later, total.next, total.frozen)\n',
+        replace: '        if index == 1 then later = math.max(later, total.next, total.frozen) end\n',
+      },
+    ],
+  },
+]

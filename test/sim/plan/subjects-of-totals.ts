@@ -1,0 +1,62 @@
+import type { Random } from '../world/random.ts'
+import type { KeyPlan, Plan } from './plan.ts'
+import { hesitation, jobs, keys, workers } from './subject-parts.ts'
+
+/** Runs about families of keys below totals. */
+export const OF_TOTALS = {
+  /** A child whose jobs come about as fast as it may have them, beside one that has all of its work at once. */
+  shares: (random) => {
+    const [often, flood] = children(random, 2, [1_000, 1_000])
+    const perSecond = random.between(90, 110)
+    const flooding = jobs(random, 220, { on: [flood!] })
+    const every = 1_000 / (perSecond * (random.next() * 0.06 + 0.58))
+    const dripping = jobs(random, 180, { on: [often!] }).map((job, n) => {
+      return { ...job, id: `d${n}`, at: Math.round(100 + n * every) }
+    })
+    return {
+      keys: [often!, flood!],
+      totals: [total('f/', perSecond)],
+      jobs: [...flooding, ...dripping].sort((a, b) => a.at - b.at),
+    }
+  },
+  /** A child comes when another has had the total for itself for a while. */
+  newcomers: (random) => {
+    const [first, second] = children(random, 2, [1_000, 1_000])
+    const late = random.between(1_200, 2_000)
+    const coming = jobs(random, 120, { on: [second!] }).map((job) => ({ ...job, id: `n${job.id}`, at: job.at + late }))
+    return {
+      keys: [first!, second!],
+      totals: [total('f/', 100)],
+      jobs: [...jobs(random, 330, { on: [first!] }), ...coming],
+    }
+  },
+  /** The sum of an outer total is less than what those below it allow. */
+  'nested totals': (random) => {
+    const own = children(random, 4, [20, 60]).map((key, n) => (n < 3 ? { ...key, key: `f/in/${key.key.slice(2)}` } : key))
+    return {
+      keys: own,
+      totals: [total('f/', random.between(6, 20)), total('f/in/', random.between(30, 60))],
+      jobs: jobs(random, 40, { on: own, span: 300 }),
+    }
+  },
+  /** Workers stand still between the grant of a slot and the start, so that slots are given up; a quota of the total has little room. */
+  'slots given up': (random) => {
+    const own = children(random, 3, [10, 30])
+    const amount = random.between(4, 7)
+    return {
+      keys: own,
+      totals: [{ ...total('f/', random.between(8, 20)), quotas: [{ amount, window: 5_000 }] }],
+      workers: workers(random, [4_000, 6_000]).slice(0, 1),
+      jobs: jobs(random, 2 * amount, { on: own, span: 4_000 }),
+      faults: [0, 1, 2, 3].flatMap(() => hesitation(random, 'worker-1')),
+    }
+  },
+} as const satisfies Record<string, (random: Random) => Partial<Plan>>
+
+function children(random: Random, count: number, perSecond: readonly [number, number]): KeyPlan[] {
+  return keys(random, count, perSecond, [1_000, 2_000]).map(({ tolerance: _, ...key }) => ({ ...key, key: `f/${key.key}` }))
+}
+
+function total(key: string, perSecond: number): KeyPlan {
+  return { key, capacity: 10_000, rate: { count: perSecond, per: 1_000 } }
+}
