@@ -3,11 +3,19 @@
 -- Where buckets have quotas, each takes several times as long, and the same call hands jobs over.
 local PAGE, PAGE_WITH_QUOTAS = 50, 12
 
-local function bring_back(bucket, meta, now)
+local function bring_times_back(bucket, now)
   bucket.from, bucket.lastStart = math.min(bucket.from, now), math.min(bucket.lastStart, now)
   local farthest = farthest_next(bucket, now)
   if bucket.next > farthest then bucket.next, bucket.carry = farthest, 0 end
   usage.clamp(bucket, now)
+end
+
+local function bring_back(bucket, meta, now)
+  bring_times_back(bucket, now)
+  for _, total in ipairs(bucket.member and family.totals_of(bucket) or {}) do
+    bring_times_back(total, now)
+    family.touch(total)
+  end
   reschedule(bucket, meta)
 end
 

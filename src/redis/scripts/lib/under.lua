@@ -85,6 +85,13 @@ do
     return at > family.latest(bucket)
   end
 
+  -- Until when the bucket, or a total above it, is frozen; 0: none is.
+  function family.frozen_until(bucket, now)
+    local frozen = bucket.frozen
+    for _, total in ipairs(bucket.member and family.totals_of(bucket) or {}) do frozen = math.max(frozen, total.frozen) end
+    return frozen > now and frozen or 0
+  end
+
   -- Gives the slots back that a job was granted. Those behind it stand: so only the last one of a total is free again.
   function family.unreserve(bucket)
     local member = bucket.member
