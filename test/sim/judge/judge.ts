@@ -18,6 +18,7 @@ import { judgeSets, USABLE } from './sets.ts'
 import { judgeGivenUp, judgeStrayEnds } from './strays.ts'
 import {
   countsForTotals,
+  handedBelowTotals,
   judgeParts,
   judgeRefusalsOfTotals,
   partsOfTotals,
@@ -60,12 +61,16 @@ export function judge(
   const lagBefore = (at: number) => lagOf(scene, at)
   const known = { plan, silences, struck: scene.struck, lives: livesOf(scene), unsure: scene.unsure }
   const { lasting, parts } = partsOfTotals(history, plan, record.unset, lagBefore)
-  const breaches = judgeAroundLosses(lasting, scene.struck, lagBefore, rest === undefined).filter(
+  const isUnfinished = rest === undefined
+  const around = judgeAroundLosses(lasting, scene.struck, lagBefore, isUnfinished, handedBelowTotals(plan))
+  const breaches = around.filter(
     (breach) => breach.law !== 'L10' && breach.law !== 'L11' && countsForTotals(breach, plan, scene.struck),
   )
   const sets = judgeSets({ plan, struck: scene.struck, asked: record.asked }, lasting, lagBefore)
   const ofParts = judgeParts(parts, scene.struck, lagBefore)
-  const broken = [...breaches, ...sets, ...ofParts].filter((breach) => !isOfNewcomer(breach, known, record.seen))
+  const broken = [...breaches, ...sets, ...ofParts].filter(
+    (breach) => !isOfNewcomer(breach, known, record.seen),
+  )
   const failures: Failure[] = [
     ...[...broken, ...judgeStandstill(scene, lasting)].map(({ law, at, message }) => ({
       law,

@@ -4,8 +4,6 @@ import { type Fault, isLossy, isTelling } from '../plan/fault.ts'
 
 /** What a process knew when a fault struck, and had not written down, was decided in the last moments; microseconds. */
 const UNDER_WAY = 2_000_000
-/** The longest look-ahead: so much of the time of a total may be handed over and not have started; microseconds. */
-const HANDED = 250_000
 
 /**
  * Holds a history against the laws. What happened before the first fault is judged by how long news take where nothing is in
@@ -13,12 +11,14 @@ const HANDED = 250_000
  * loss explains nothing of it. Of the whole history counts what a loss cannot explain.
  *
  * @param lagBefore how long news may take in what happens before that time; microseconds
+ * @param handed so much of the time of a total may be handed over and not have started; microseconds
  */
 export function judgeAroundLosses(
   history: readonly HistoryEvent[],
   struck: readonly Struck[],
   lagBefore: (at: number) => number,
   unfinished: boolean,
+  handed = 0,
 ): Breach[] {
   const lost = struck.filter(({ fault }) => isLossy(fault)).map((loss) => firstLost(loss, struck))
   const set = struck.filter(({ fault }) => fault.kind === 'step').map(({ from }) => from)
@@ -27,10 +27,10 @@ export function judgeAroundLosses(
   const before = begins.filter(Number.isFinite).flatMap((until) => {
     const lag = lagBefore(until)
     const part = history.filter(({ at }) => at < until)
-    return checkHistory(part, { lag, settle: lag, handed: HANDED, unfinished: true })
+    return checkHistory(part, { lag, settle: lag, handed, unfinished: true })
   })
   const lag = lagBefore(Number.POSITIVE_INFINITY)
-  const whole = checkHistory(history, { lag, settle: lag, handed: HANDED, unfinished })
+  const whole = checkHistory(history, { lag, settle: lag, handed, unfinished })
   const counted = isDoubtful ? whole.filter((breach) => counts(breach, lost.length > 0)) : whole
   const all = [...before, ...counted]
   return all.filter((breach, at) => all.findIndex(({ message }) => message === breach.message) === at)

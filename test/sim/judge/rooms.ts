@@ -2,6 +2,8 @@ import type { HistoryEvent } from '../../../src/testing.ts'
 import { isTurnId } from '../../support/turn-id.ts'
 import { parsedLimitOf } from '../actors/limit-of.ts'
 import type { Recorder, Seen } from '../actors/recorder.ts'
+import { UNIT } from '../plan/draw-sets.ts'
+import type { Plan } from '../plan/plan.ts'
 import { totalsAbove } from '../plan/total-plan.ts'
 import { EPOCH } from '../world/process.ts'
 import { travelOf } from './excuses.ts'
@@ -32,6 +34,8 @@ export class Rooms {
   readonly #others = new Map<string, Set<string>>()
   readonly #impatient: ReadonlySet<string>
   readonly #marks: Mark[]
+  /** The most that a job may count. */
+  readonly #costliest: Counting
   readonly #known: Circumstances
   readonly #by: ReadonlyMap<HistoryEvent, string>
 
@@ -41,6 +45,7 @@ export class Rooms {
     const ahead = isSet ? undefined : EPOCH + (plan.ahead ?? 0) * 1_000
     const travel = travelOf(plan) * 1_000
     this.#known = known
+    this.#costliest = costliestOf(plan)
     this.#by = new Map(seen.map(({ event, by }) => [event, by]))
     this.#impatient = new Set(plan.jobs.flatMap(({ id, deadline }) => (deadline === undefined ? [] : [id])))
     this.#rooms = new Map(
@@ -69,8 +74,11 @@ export class Rooms {
   roomFor(key: string, id: string, slot: number): number {
     const isFirst = (this.#others.get(key)?.size ?? 0) === 0
     const own = this.#rooms.get(key)!.roomFor(isFirst ? this.#counting.get(id) : undefined, slot)
-    // Another child of the family may go before it.
-    return this.#roomsAbove(key).reduce((at, room) => (at < NEVER ? room.roomFor(undefined, at) : at), own)
+    // Another child of the family may go before it, whose job counts more.
+    return this.#roomsAbove(key).reduce(
+      (at, room) => (at < NEVER ? room.roomFor(this.#costliest, at) : at),
+      own,
+    )
   }
 
   #roomsAbove(key: string): SetRoom[] {
@@ -137,4 +145,13 @@ export class Rooms {
     })
     return Math.max(event.at, ...still.map(({ until }) => until))
   }
+}
+
+function costliestOf({ keys, totals = [], jobs, turns, actions }: Plan): Counting {
+  const limits = [...keys, ...totals, ...actions.flatMap((action) => (action.do === 'limit' ? [action] : []))]
+  const items = [...jobs, ...turns]
+  const counted = items.flatMap(({ costs = {} }) => Object.values(costs))
+  const each = limits.flatMap(({ quotas = [] }) => quotas.flatMap(({ each = 0 }) => each))
+  const cost = Math.max(1, ...items.map((item) => item.cost))
+  return { cost, costs: { [UNIT]: Math.max(1, ...counted, ...each) } }
 }

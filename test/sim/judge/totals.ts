@@ -6,12 +6,18 @@ import type { Recorder, Seen } from '../actors/recorder.ts'
 import { isLossy } from '../plan/fault.ts'
 import type { Plan } from '../plan/plan.ts'
 import { totalsAbove } from '../plan/total-plan.ts'
+import { travelOf } from './excuses.ts'
 import type { Failure } from './judge.ts'
 import { Lines } from './refusals.ts'
 import type { Circumstances } from './troubles.ts'
 
 /** With fewer handlers it is they who decide who goes. */
 const MANY_HANDLERS = 100
+/** How far ahead of their slots jobs are handed over: one and a half times what a pass takes, within these bounds; microseconds. */
+const SHORTEST_AHEAD = 50_000
+const LONGEST_AHEAD = 250_000
+/** Ways of a pass, several times over: it may meet another. */
+const WAYS_AHEAD = 30
 /** A child may fill so many times the room that its family leaves. */
 const SHARE_OF_ROOM = 4
 
@@ -64,7 +70,9 @@ export function partsOfTotals(
       const next = comings[index + 1]?.at ?? Number.POSITIVE_INFINITY
       const until = Math.min(next, ...goings.filter((one) => one.until > coming.at).map(({ at }) => at))
       if (until <= from) return []
-      const before = lasting.filter((event) => event.type === 'limit' && !isTotal(event.key) && event.at < from)
+      const before = lasting.filter(
+        (event) => event.type === 'limit' && !isTotal(event.key) && event.at < from,
+      )
       const during = history.filter(
         (event) => event.at >= from && event.at < until && !('key' in event && isOther(event, total)),
       )
@@ -92,12 +100,14 @@ export function judgeParts(
   })
 }
 
+/** So much of the time of a total may be handed over and not have started; microseconds. */
+export function handedBelowTotals(plan: Plan): number {
+  const ways = WAYS_AHEAD * travelOf({ ...plan, faults: [] }) * 1_000
+  return Math.min(LONGEST_AHEAD, Math.max(SHORTEST_AHEAD, ways))
+}
+
 /** Shares are judged where no fault kept a child from what was handed over to it, and where it is not handlers that decide. */
-export function countsForTotals(
-  { law, at }: Breach,
-  { workers }: Plan,
-  struck: readonly Struck[],
-): boolean {
+export function countsForTotals({ law, at }: Breach, { workers }: Plan, struck: readonly Struck[]): boolean {
   if (law !== 'L12') return true
   const isStruck = struck.some(({ from }) => from <= at)
   return !isStruck && workers.every(({ concurrency }) => concurrency >= MANY_HANDLERS)
@@ -136,7 +146,9 @@ export function judgeRefusalsOfTotals(
     const above = totalsAbove(known.plan, event.key)
     const child = above[above.indexOf(total) + 1] ?? event.key
     if (event.cost > room || waiting(child) + event.cost > SHARE_OF_ROOM * room) return []
-    return [failureOf(event, total, `as full while at most ${capacity - room} units could wait below it`, capacity)]
+    return [
+      failureOf(event, total, `as full while at most ${capacity - room} units could wait below it`, capacity),
+    ]
   })
 }
 

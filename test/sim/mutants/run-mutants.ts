@@ -22,7 +22,9 @@ const LONGEST = 600_000
  * found, and which law that broke. Returns whether all were found.
  */
 export async function runMutants(only: string | undefined, from: number, processes = 2): Promise<boolean> {
-  const mutants = [...PROTOCOL, ...MENDED, ...SETS, ...TOTALS].filter(({ name }) => only === undefined || name === only)
+  const mutants = [...PROTOCOL, ...MENDED, ...SETS, ...TOTALS].filter(
+    ({ name }) => only === undefined || name === only,
+  )
   if (mutants.length === 0) throw new Error(`expected the name of a defect, got ${only}`)
   const waiting = [...mutants]
   let found = 0

@@ -1,5 +1,5 @@
-import type { Random } from '../world/random.ts'
 import { isWithin } from '../../../src/conformance/totals.ts'
+import type { Random } from '../world/random.ts'
 import { intervalOf, type JobPlan, type KeyPlan, type Plan, type TurnPlan } from './plan.ts'
 import { unitsIn } from './set-plan.ts'
 

@@ -10,7 +10,9 @@ export function changingTotals(
   spans: readonly Span[],
 ): Action[] {
   if (totals.length === 0 || random.chance(0.5)) return [...actions]
-  const own = Array.from({ length: random.between(1, 4) }, () => drawAction(random, random.pick(totals), spans))
+  const own = Array.from({ length: random.between(1, 4) }, () =>
+    drawAction(random, random.pick(totals), spans),
+  )
   const comesAndGoes = random.chance(0.3) ? drawComing(random, random.pick(totals), spans) : []
   return [...actions, ...own, ...comesAndGoes].sort((a, b) => a.at - b.at)
 }

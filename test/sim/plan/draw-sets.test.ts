@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { parseLimit } from '../../../src/core/limit.ts'
-import { limitOf } from '../actors/limit-of.ts'
+import { parsedLimitOf } from '../actors/limit-of.ts'
 import { periodEndOf } from './change-sets.ts'
 import { drawPlan } from './draw.ts'
 import type { Plan } from './plan.ts'
@@ -31,7 +30,7 @@ test('two runs in five have limits that are sets, and about half of those have p
 test('every limit that is drawn, and every change of one, is one that a shaper takes', () => {
   for (const { keys, actions } of PLANS) {
     const changes = actions.flatMap((action) => (action.do === 'limit' ? [action] : []))
-    for (const limit of [...keys, ...changes]) expect(() => parseLimit(limitOf(limit))).not.toThrow()
+    for (const limit of [...keys, ...changes]) expect(() => parsedLimitOf(limit)).not.toThrow()
   }
 })
 

@@ -57,7 +57,9 @@ function moreOf(random: Random, jobs: readonly JobPlan[], keys: ReadonlyMap<stri
   const copies = random.chance(0.6) ? random.between(1, 3) : 0
   const own = jobs.filter(({ key }) => keys.has(key))
   const room = Math.max(0, MOST_JOBS - jobs.length)
-  const more = Array.from({ length: copies }, (_, n) => own.map((job) => ({ ...job, id: `${job.id}-${n + 1}` })))
+  const more = Array.from({ length: copies }, (_, n) =>
+    own.map((job) => ({ ...job, id: `${job.id}-${n + 1}` })),
+  )
   return [...jobs, ...more.flat().slice(0, room)].sort((a, b) => a.at - b.at)
 }
 
@@ -91,7 +93,10 @@ function drawTotal(random: Random, { keys, jobs, turns }: WithTotals, path: stri
     0,
     ...keys.map((key) => intervalOf(key) * units(below.filter((item) => item.key === key.key))),
   )
-  const lasts = Math.min(Math.max(SHORTEST_WORK, slowest * random.log(0.6, 2.5)), Math.max(LONGEST_WORK, slowest))
+  const lasts = Math.min(
+    Math.max(SHORTEST_WORK, slowest * random.log(0.6, 2.5)),
+    Math.max(LONGEST_WORK, slowest),
+  )
   const perSecond = Math.min(1_000, (1_000 * Math.max(1, units(below))) / lasts)
   const costliest = Math.max(1, ...below.map(({ cost }) => cost))
   const tolerance = random.weighted<number | undefined>([
@@ -126,7 +131,10 @@ function drawParts(random: Random, work: WithTotals, total: KeyPlan) {
   const concurrency = random.chance(0.25) ? random.between(1, 5) : undefined
   const set = { ...(quotas.length > 0 && { quotas }), ...(concurrency !== undefined && { concurrency }) }
   if (concurrency === undefined) return { ...work, set }
-  const longest = Math.max(10, Math.min(LONGEST_HANDLER, (4_500 * concurrency) / Math.max(1, own.jobs.length)))
+  const longest = Math.max(
+    10,
+    Math.min(LONGEST_HANDLER, (4_500 * concurrency) / Math.max(1, own.jobs.length)),
+  )
   return {
     ...work,
     set,

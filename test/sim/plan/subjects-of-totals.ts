@@ -1,6 +1,6 @@
 import type { Random } from '../world/random.ts'
 import type { KeyPlan, Plan } from './plan.ts'
-import { hesitation, jobs, keys, workers } from './subject-parts.ts'
+import { jobs, keys } from './subject-parts.ts'
 
 /** Runs about families of keys below totals. */
 export const OF_TOTALS = {
@@ -23,7 +23,11 @@ export const OF_TOTALS = {
   newcomers: (random) => {
     const [first, second] = children(random, 2, [1_000, 1_000])
     const late = random.between(1_200, 2_000)
-    const coming = jobs(random, 120, { on: [second!] }).map((job) => ({ ...job, id: `n${job.id}`, at: job.at + late }))
+    const coming = jobs(random, 120, { on: [second!] }).map((job) => ({
+      ...job,
+      id: `n${job.id}`,
+      at: job.at + late,
+    }))
     return {
       keys: [first!, second!],
       totals: [total('f/', 100)],
@@ -32,29 +36,34 @@ export const OF_TOTALS = {
   },
   /** The sum of an outer total is less than what those below it allow. */
   'nested totals': (random) => {
-    const own = children(random, 4, [20, 60]).map((key, n) => (n < 3 ? { ...key, key: `f/in/${key.key.slice(2)}` } : key))
+    const own = children(random, 4, [20, 60]).map((key, n) =>
+      n < 3 ? { ...key, key: `f/in/${key.key.slice(2)}` } : key,
+    )
     return {
       keys: own,
       totals: [total('f/', random.between(6, 20)), total('f/in/', random.between(30, 60))],
       jobs: jobs(random, 40, { on: own, span: 300 }),
     }
   },
-  /** Workers stand still between the grant of a slot and the start, so that slots are given up; a quota of the total has little room. */
+  /** Answers are late for their slots time and again, so that slots are given up; the quota of the total has room for all jobs, and no more. */
   'slots given up': (random) => {
     const own = children(random, 3, [10, 30])
-    const amount = random.between(4, 7)
+    const amount = random.between(8, 12)
+    const way = { least: 200, jitter: 30, spikes: 0.15, spike: random.between(15_000, 25_000) }
     return {
       keys: own,
-      totals: [{ ...total('f/', random.between(8, 20)), quotas: [{ amount, window: 5_000 }] }],
-      workers: workers(random, [4_000, 6_000]).slice(0, 1),
-      jobs: jobs(random, 2 * amount, { on: own, span: 4_000 }),
-      faults: [0, 1, 2, 3].flatMap(() => hesitation(random, 'worker-1')),
+      totals: [{ ...total('f/', random.between(20, 40)), tolerance: 4, quotas: [{ amount, window: 8_000 }] }],
+      jobs: jobs(random, amount, { on: own, span: 300 }),
+      network: { there: way, back: way, splits: 0 },
     }
   },
 } as const satisfies Record<string, (random: Random) => Partial<Plan>>
 
 function children(random: Random, count: number, perSecond: readonly [number, number]): KeyPlan[] {
-  return keys(random, count, perSecond, [1_000, 2_000]).map(({ tolerance: _, ...key }) => ({ ...key, key: `f/${key.key}` }))
+  return keys(random, count, perSecond, [1_000, 2_000]).map(({ tolerance: _, ...key }) => ({
+    ...key,
+    key: `f/${key.key}`,
+  }))
 }
 
 function total(key: string, perSecond: number): KeyPlan {

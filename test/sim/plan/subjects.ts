@@ -1,6 +1,19 @@
 import type { Random } from '../world/random.ts'
 import type { Plan } from './plan.ts'
-import { actions, clock, hesitation, jobs, keys, kill, loss, outage, settling, stop, workers, zombie } from './subject-parts.ts'
+import {
+  actions,
+  clock,
+  hesitation,
+  jobs,
+  keys,
+  kill,
+  loss,
+  outage,
+  settling,
+  stop,
+  workers,
+  zombie,
+} from './subject-parts.ts'
 import { OF_TOTALS } from './subjects-of-totals.ts'
 
 /**

@@ -45,7 +45,9 @@ export function summary(failures: readonly Failure[]): string {
 
 function keysOf({ keys, totals = [], workers }: Outcome['plan']): string[] {
   return [
-    ...[...keys, ...totals].map((key) => `key ${JSON.stringify(key.key)}: ${formatLimit(parsedLimitOf(key))}`),
+    ...[...keys, ...totals].map(
+      (key) => `key ${JSON.stringify(key.key)}: ${formatLimit(parsedLimitOf(key))}`,
+    ),
     ...workers.map(({ concurrency, lease, scheduler }, index) => {
       return `worker-${index + 1}: concurrency ${concurrency}, lease ${lease} ms${scheduler ? '' : ', no scheduler'}`
     }),

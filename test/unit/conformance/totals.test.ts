@@ -190,3 +190,18 @@ test('a job that returned has a claim from the time on at which it may go', () =
   const ended: HistoryEvent = { type: 'end', at: 300 * MS, id: 'r', outcome: 'cancelled' }
   expect(breachesOf(...SHARED, ...history, ...flood, ended)).toEqual([])
 })
+
+test('what may be handed over and not have started is allowed beyond the shares', () => {
+  const history = [
+    rule('a/', '1000, 10/s'),
+    rule('a/1', EACH),
+    rule('a/2', EACH),
+    ...['a/1', 'a/2'].flatMap((key) => Array.from({ length: 9 }, (_, n) => admitted(`${key}${n}`, key))),
+    ...Array.from({ length: 6 }, (_, n) => start(`a/1${n}`, 'a/1', (n + 1) * 100 * MS)),
+  ]
+  const breaches = (handed: number) =>
+    checkHistory(history, { unfinished: true, handed }).filter(({ law }) => law === 'L12').length
+  expect(breaches(0)).toBe(3)
+  expect(breaches(100 * MS)).toBe(1)
+  expect(breaches(150 * MS)).toBe(0)
+})

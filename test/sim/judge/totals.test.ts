@@ -1,0 +1,120 @@
+import { expect, test } from 'vitest'
+import { parseLimit } from '../../../src/core/limit.ts'
+import type { HistoryEvent } from '../../../src/testing.ts'
+import type { Seen } from '../actors/recorder.ts'
+import type { Plan } from '../plan/plan.ts'
+import { judgeLiveness } from './liveness.ts'
+import { aPlan, SECOND } from './planted.ts'
+import {
+  countsForTotals,
+  judgeParts,
+  judgeRefusalsOfTotals,
+  partsOfTotals,
+  withoutRefusalsOfTotals,
+} from './totals.ts'
+
+const NEVER = Number.POSITIVE_INFINITY
+const keys = ['f/a', 'f/b'].map((key) => ({ key, capacity: 100, rate: { count: 100, per: 1_000 } }))
+const totals = [{ key: 'f/', capacity: 10, rate: { count: 1, per: 1_000 } }]
+const PLAN = aPlan({ keys, totals })
+
+function limit(key: string, text: string, at = 0): Seen {
+  return { by: 'plan', event: { type: 'limit', at: at * SECOND, key, limit: parseLimit(text, key) } }
+}
+
+const LIMITS = [limit('f/a', '100, 100/s'), limit('f/b', '100, 100/s'), limit('f/', '10, 1/s')]
+
+function accepted(id: string, key: string, at: number, cost = 1): Seen {
+  return {
+    by: 'producer-1',
+    event: { type: 'answer', at: at * SECOND, id, key, cost, accepted: true, departsAt: 0 },
+  }
+}
+
+function refused(id: string, key: string, at: number, cost = 1): Seen {
+  const event = {
+    type: 'answer',
+    at: at * SECOND,
+    id,
+    key,
+    cost,
+    accepted: false,
+    reason: 'full',
+    retryAt: 0,
+  } as const
+  return { by: 'producer-1', event, total: 'f/' }
+}
+
+function started(id: string, key: string, at: number): Seen {
+  return { by: 'worker-1', event: { type: 'start', at: at * SECOND, id, key, cost: 1, attempt: 1 } }
+}
+
+function eventsOf(seen: readonly Seen[]): HistoryEvent[] {
+  return seen.map(({ event }) => event)
+}
+
+function knownOf(plan: Plan) {
+  const lives = [{ name: 'worker-1', from: 0, until: NEVER }]
+  return { plan, silences: [], struck: [], lives, unsure: [] }
+}
+
+function refusals(seen: readonly Seen[]): string[] {
+  const all = [...LIMITS, ...seen]
+  return judgeRefusalsOfTotals(knownOf(PLAN), eventsOf(all), all, NEVER).map(({ law }) => law)
+}
+
+test('a total refuses what it has no room for, and what would leave too little to others', () => {
+  expect(refusals([accepted('x', 'f/a', 1, 8), refused('y', 'f/b', 3, 3)])).toEqual([])
+  expect(refusals([accepted('x', 'f/a', 1, 7), refused('y', 'f/b', 3, 3)])).toEqual(['refusal'])
+  // Its own line may be four times what is left: 8 + 1 with 2 left are more.
+  expect(refusals([accepted('x', 'f/a', 1, 8), refused('y', 'f/a', 3)])).toEqual([])
+  expect(refusals([accepted('x', 'f/a', 1, 8), refused('y', 'f/b', 3)])).toEqual(['refusal'])
+})
+
+test('of a key nothing is said where its total refused', () => {
+  const seen = [...LIMITS, accepted('x', 'f/a', 1), refused('y', 'f/a', 2)]
+  expect(withoutRefusalsOfTotals(eventsOf(seen), seen)).toEqual(eventsOf(seen).slice(0, -1))
+})
+
+test('while a child could go, one of its family does', () => {
+  const late = (starts: readonly number[]) => {
+    const jobs = starts.map((_, n) => accepted(`j${n}`, n % 2 === 0 ? 'f/a' : 'f/b', 3))
+    const ran = starts.map((at, n) => started(`j${n}`, n % 2 === 0 ? 'f/a' : 'f/b', at))
+    const seen = [...LIMITS, ...jobs, ...ran]
+    return judgeLiveness(knownOf(PLAN), eventsOf(seen), seen, NEVER).length
+  }
+  expect(late([3.1, 4.1, 5.1, 6.1])).toBe(0)
+  expect(late([3.1, 4.1, 5.1, 20])).toBeGreaterThan(0)
+})
+
+test('a total that comes and goes is judged while it is there', () => {
+  const actions = [{ do: 'unset', at: 10_000, key: 'f/' }] as const
+  const pair = (at: number) => [
+    accepted(`x${at}`, 'f/a', at),
+    accepted(`y${at}`, 'f/b', at),
+    started(`x${at}`, 'f/a', at + 0.1),
+    started(`y${at}`, 'f/b', at + 0.2),
+  ]
+  const laws = (at: number) => {
+    const unset = [{ at: 10 * SECOND, until: 10.1 * SECOND, key: 'f/' }]
+    const history = eventsOf([...LIMITS, ...pair(at)])
+    const { lasting, parts } = partsOfTotals(history, { ...PLAN, actions }, unset, () => SECOND)
+    expect(lasting).toEqual(history.filter((event) => !('key' in event && event.key === 'f/')))
+    return judgeParts(parts, [], () => SECOND).map(({ law }) => law)
+  }
+  expect(laws(5)).toEqual(['L2'])
+  expect(laws(11)).toEqual([])
+})
+
+test('shares are judged before the first fault, and where there are many handlers', () => {
+  const breach = { law: 'L12', at: 2 * SECOND, message: '' } as const
+  const struck = (at: number) => {
+    const fault = { kind: 'flush-scripts', at: at * 1_000, until: at * 1_000 } as const
+    return [{ fault, from: at * SECOND, until: at * SECOND }]
+  }
+  expect(countsForTotals(breach, PLAN, [])).toBe(true)
+  expect(countsForTotals(breach, PLAN, struck(3))).toBe(true)
+  expect(countsForTotals(breach, PLAN, struck(1))).toBe(false)
+  const few = { ...PLAN, workers: PLAN.workers.map((worker) => ({ ...worker, concurrency: 3 })) }
+  expect(countsForTotals(breach, few, [])).toBe(false)
+})
