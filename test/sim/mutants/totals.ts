@@ -5,19 +5,6 @@ const LIB = 'src/redis/scripts/lib'
 /** What totals, and fair shares of them, are got wrong by elsewhere. */
 export const TOTALS: readonly Mutant[] = [
   {
-    name: 'tag-of-an-empty-line',
-    subject: 'shares',
-    seeds: 10,
-    what: 'a child whose line is empty forgets what it had, and joins as one that is new',
-    edits: [
-      {
-        file: `${LIB}/share.lua`,
-        find: 'child.tag, child.standing = math.max(child.tag, total.joining), IN',
-        replace: 'child.tag, child.standing = total.joining, IN',
-      },
-    ],
-  },
-  {
     name: 'newcomer-at-zero',
     subject: 'newcomers',
     seeds: 10,

@@ -4,14 +4,15 @@ import { jobs, keys } from './subject-parts.ts'
 
 /** Runs about families of keys below totals. */
 export const OF_TOTALS = {
-  /** A child whose jobs come about as fast as it may have them, beside one that has all of its work at once. */
+  /** A child whose costly jobs come about as fast as it may have them, beside one that has all of its work at once. */
   shares: (random) => {
     const [often, flood] = children(random, 2, [1_000, 1_000])
-    const perSecond = random.between(90, 110)
-    const flooding = jobs(random, 220, { on: [flood!] })
-    const every = 1_000 / (perSecond * (random.next() * 0.06 + 0.58))
-    const dripping = jobs(random, 180, { on: [often!] }).map((job, n) => {
-      return { ...job, id: `d${n}`, at: Math.round(100 + n * every) }
+    const perSecond = random.between(190, 210)
+    const cost = 6
+    const every = (1_000 * cost) / (perSecond * (0.57 + random.next() * 0.06))
+    const flooding = jobs(random, 140, { on: [flood!] }).map((job) => ({ ...job, cost: 2 }))
+    const dripping = jobs(random, 60, { on: [often!] }).map((job, n) => {
+      return { ...job, id: `d${n}`, cost, at: Math.round(100 + n * every) }
     })
     return {
       keys: [often!, flood!],
