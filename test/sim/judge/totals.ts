@@ -107,8 +107,14 @@ export function handedBelowTotals(plan: Plan): number {
 }
 
 /** Shares are judged where no fault kept a child from what was handed over to it, and where it is not handlers that decide. */
-export function countsForTotals({ law, at }: Breach, { workers }: Plan, struck: readonly Struck[]): boolean {
+export function countsForTotals(
+  { law, at }: Breach,
+  { workers, totals = [] }: Plan,
+  struck: readonly Struck[],
+): boolean {
   if (law !== 'L12') return true
+  // What is handed over is bounded by the pace, and takes more of a quota than of that.
+  if (totals.some(({ quotas }) => quotas !== undefined)) return false
   const isStruck = struck.some(({ from }) => from <= at)
   return !isStruck && workers.every(({ concurrency }) => concurrency >= MANY_HANDLERS)
 }
