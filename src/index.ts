@@ -22,6 +22,7 @@ export {
 } from './core/errors.ts'
 export type { JobEvent, ShaperEvents } from './core/events.ts'
 export type { JobExplanation } from './core/explanation-view.ts'
+export type { FamilyView } from './core/family-view.ts'
 export {
   FinalError,
   FreezeError,

@@ -44,8 +44,11 @@ export function checkKey(key: unknown, what = 'key'): asserts key is string {
   }
 }
 
+/** How the keys of a family begin: the name of its total. */
+export type TotalPath = `${string}/`
+
 /** Whether a pattern, or what stands for a key, names a total: the limit of the sum of a family. */
-export function isTotal(name: string): boolean {
+export function isTotal(name: string): name is TotalPath {
   return name.endsWith('/')
 }
 

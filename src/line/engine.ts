@@ -1,6 +1,7 @@
 import type { Audit } from '../conformance/history.ts'
 import type { BucketView, Durability } from '../core/bucket-view.ts'
 import type { JobExplanation } from '../core/explanation-view.ts'
+import type { FamilyView } from '../core/family-view.ts'
 import type { HeapReport } from '../core/heap-use.ts'
 import type { Admission, JobView, Rejected } from '../core/job.ts'
 import type { Flow, LineView, Recent } from '../core/line-view.ts'
@@ -72,6 +73,8 @@ export interface LineViews {
   /** The job of this id in the first segment of the key; without a key, the one that took the id first, while that is remembered. Tests alone pass `now`. */
   job(id: string, now?: number, key?: string): Awaitable<JobView | undefined>
   inspect(key: string): Awaitable<BucketView | undefined>
+  /** The live total of this path. */
+  family(path: string): Awaitable<FamilyView | undefined>
   buckets(query: BucketQuery): Awaitable<BucketPage>
   /** Sums over all live buckets, for each group of keys and the keys below them; an empty group is every key. */
   tally(groups: readonly TallyGroup[]): Awaitable<BucketTally[]>

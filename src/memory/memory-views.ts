@@ -2,6 +2,7 @@ import type { Audit } from '../conformance/history.ts'
 import type { BucketView } from '../core/bucket-view.ts'
 import type { Clock } from '../core/clock.ts'
 import type { JobExplanation } from '../core/explanation-view.ts'
+import type { FamilyView } from '../core/family-view.ts'
 import type { JobView } from '../core/job.ts'
 import type { Flow, LineView, Recent } from '../core/line-view.ts'
 import type { Awaitable } from '../line/awaitable.ts'
@@ -47,6 +48,10 @@ export class MemoryViews implements LineViews {
 
   inspect(key: string): BucketView | undefined {
     return this.#store.inspect(key, this.#clock.now())
+  }
+
+  family(path: string): FamilyView | undefined {
+    return this.#store.family(path, this.#clock.now())
   }
 
   buckets(query: BucketQuery): Awaitable<BucketPage> {

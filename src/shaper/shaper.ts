@@ -3,9 +3,10 @@ import type { BucketView, Durability } from '../core/bucket-view.ts'
 import { ShaperClosedError } from '../core/errors.ts'
 import type { ShaperEvents } from '../core/events.ts'
 import type { JobExplanation } from '../core/explanation-view.ts'
+import type { FamilyView } from '../core/family-view.ts'
 import type { HeapReport } from '../core/heap-use.ts'
 import type { Admission, JobView, TurnRefusal } from '../core/job.ts'
-import { checkKey } from '../core/key.ts'
+import { checkKey, isTotal, type TotalPath } from '../core/key.ts'
 import type { Flow, LineView, Recent } from '../core/line-view.ts'
 import { toError } from '../core/thrown.ts'
 import { TurnRefusedError } from '../core/turn-errors.ts'
@@ -155,10 +156,14 @@ export class Shaper<Data = unknown, Result = unknown> {
     return this.#engine.views.explain(id, undefined, requests.readFind(id, input))
   }
 
+  /** Returns a live total, by how the keys of its family begin; undefined where nothing lives below it, and it could start at once. */
+  inspect(path: TotalPath): Promise<FamilyView | undefined>
   /** Returns a live bucket; undefined for a key that holds nothing and could depart at once. */
-  async inspect(key: string): Promise<BucketView | undefined> {
-    checkKey(key)
-    return this.#engine.views.inspect(key)
+  inspect(key: string): Promise<BucketView | undefined>
+  async inspect(name: string): Promise<BucketView | FamilyView | undefined> {
+    checkKey(name)
+    const { views } = this.#engine
+    return isTotal(name) ? views.family(name) : views.inspect(name)
   }
 
   /** Lists the jobs in the line of a live bucket, in the order of departure. */

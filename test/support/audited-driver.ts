@@ -133,6 +133,10 @@ export class AuditedDriver implements Driver {
     return this.#driver.inspect(key, now)
   }
 
+  family(path: string, now: number) {
+    return this.#driver.family(path, now)
+  }
+
   list(query: BucketQueryInput, now: number) {
     return this.#driver.list(query, now)
   }

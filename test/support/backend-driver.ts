@@ -1,6 +1,7 @@
 import type { Audit } from '../../src/conformance/history.ts'
 import type { BucketView } from '../../src/core/bucket-view.ts'
 import { SECOND } from '../../src/core/duration.ts'
+import type { FamilyView } from '../../src/core/family-view.ts'
 import type { Admission, JobView } from '../../src/core/job.ts'
 import type { RuleDifference } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
@@ -51,6 +52,7 @@ export interface Driver {
   unsetRule(pattern: string, now: number): Promise<boolean>
   job(id: string, now: number, key?: string): Promise<JobView | undefined>
   inspect(key: string, now: number): Promise<BucketView | undefined>
+  family(path: string, now: number): Promise<FamilyView | undefined>
   list(query: BucketQueryInput, now: number): Promise<BucketPage>
   audit(): Promise<Audit>
   facts(id: string, now: number, key?: string): Promise<JobFacts | undefined>

@@ -146,6 +146,10 @@ class MemoryDriver implements Driver {
     return this.#store.views.inspect(key, now)
   }
 
+  async family(path: string, now: number) {
+    return this.#store.views.family(path, now)
+  }
+
   async list(query: BucketQueryInput, now: number) {
     return new WalkTurns().run(this.#store.views.list(bucketQuerySchema.parse(query), now))
   }

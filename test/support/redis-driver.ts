@@ -248,6 +248,10 @@ class RedisDriver implements Driver {
     return this.#views.inspect(key, now)
   }
 
+  family(path: string, now: number) {
+    return this.#views.family(path, now)
+  }
+
   list(query: BucketQueryInput, now: number) {
     return this.#views.buckets(bucketQuerySchema.parse(query), now)
   }

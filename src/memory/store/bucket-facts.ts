@@ -1,9 +1,9 @@
 import { nextSlot } from '../../core/bucket.ts'
 import type { BucketState, BucketView } from '../../core/bucket-view.ts'
 import { MILLISECOND } from '../../core/duration.ts'
-import { formatLimit, hasParts } from '../../core/limit.ts'
+import { formatLimit, hasParts, type Limit } from '../../core/limit.ts'
 import { roomAt, usedAt } from '../../core/quota.ts'
-import { chargesOf, holdOf } from '../../core/usage.ts'
+import { type Counted, chargesOf, holdOf, type Usage } from '../../core/usage.ts'
 import type { BucketFacts } from '../../line/bucket-order.ts'
 import type { LineHold } from '../../line/job-facts.ts'
 import { partsView } from '../../line/parts-view.ts'
@@ -107,25 +107,46 @@ export function viewOf(bucket: MemoryBucket, now: number): BucketView {
 }
 
 function partsOf(bucket: MemoryBucket, now: number) {
-  const { limit, usage = [], placesTaken, lineLength, retrying, paused, frozenUntil } = bucket
-  const counts = limit.quotas.map((quota, index) => {
-    const use = usage[index]!
-    return { used: usedAt(quota, use, now), roomAt: roomAt(quota, use, quota.each ?? 1, now) }
-  })
+  const { limit, usage, placesTaken, lineLength, retrying, paused, frozenUntil } = bucket
   const departsAt = nextDeparture(bucket, now)
   const quota = quotaOf(bucket, departsAt, now)
   const isFull = placesTaken >= limit.concurrency
   const backsOff = lineLength === 0
   const head = { ahead: 0, departsAt, quota, paused, frozenUntil, isFull, backsOff }
-  return partsView(limit, counts, placesTaken, lineLength + retrying > 0 ? head : undefined, now)
+  return partsView(
+    limit,
+    quotaCounts(limit, usage, now),
+    placesTaken,
+    lineLength + retrying > 0 ? head : undefined,
+    now,
+  )
 }
 
 /** The quota for which the head of the line waits until it departs. */
 function quotaOf(bucket: MemoryBucket, departsAt: number, now: number): LineHold | undefined {
   const { limit, usage } = bucket
   if (usage === undefined || departsAt === Number.POSITIVE_INFINITY) return undefined
-  const hold = holdOf(limit, usage, chargesOf(limit, bucket.headAt(departsAt)), nextSlot(bucket, now))
+  return holdAt(limit, usage, bucket.headAt(departsAt), nextSlot(bucket, now), departsAt)
+}
+
+/** The quota for which a job that could go from `slot` on waits until it departs. */
+export function holdAt(
+  limit: Limit,
+  usage: Usage,
+  job: Counted,
+  slot: number,
+  departsAt: number,
+): LineHold | undefined {
+  const hold = holdOf(limit, usage, chargesOf(limit, job), slot)
   return hold?.until === departsAt ? { ...hold, isOwn: true } : undefined
+}
+
+/** What each quota of a limit counts, and when one more job has room. */
+export function quotaCounts({ quotas }: Limit, usage: Usage | undefined, now: number) {
+  return quotas.map((quota, index) => {
+    const use = usage![index]!
+    return { used: usedAt(quota, use, now), roomAt: roomAt(quota, use, quota.each ?? 1, now) }
+  })
 }
 
 /** In milliseconds; undefined for a time that is none. */

@@ -1,6 +1,7 @@
 import type { Audit } from '../../conformance/history.ts'
 import type { BucketView } from '../../core/bucket-view.ts'
 import { MILLISECOND } from '../../core/duration.ts'
+import type { FamilyView } from '../../core/family-view.ts'
 import { isEnded, type JobView } from '../../core/job.ts'
 import { formatLimit } from '../../core/limit.ts'
 import type { Flow, LineJob, LineView, Recent } from '../../core/line-view.ts'
@@ -8,6 +9,7 @@ import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../../lin
 import type { JobFacts, WaitFacts } from '../../line/job-facts.ts'
 import { viewOf } from './bucket-facts.ts'
 import { listBuckets, tallyBuckets, type Walk } from './bucket-walk.ts'
+import { familyViewOf } from './family-facts.ts'
 import type { JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
 import { aheadOf } from './jobs-ahead.ts'
@@ -34,6 +36,11 @@ export class StoreViews {
   inspect(key: string, now: number): BucketView | undefined {
     const bucket = this.#buckets.get(key)
     return bucket && viewOf(bucket, now)
+  }
+
+  family(path: string, now: number): FamilyView | undefined {
+    const total = this.#buckets.families.get(path)
+    return total && familyViewOf(total, now)
   }
 
   /** The keys of all live buckets. The walk ends although others come and go meanwhile. */

@@ -1,11 +1,21 @@
 import { type BucketView, bucketState, type Durability } from '../../core/bucket-view.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import { parseStoredLimit } from '../../core/limit.ts'
-import type { LineHold } from '../../line/job-facts.ts'
 import { partsView, type Waits } from '../../line/parts-view.ts'
 import { type Answer, flag, list, number, optional, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
+
+export const partsRow = list(
+  row({
+    taken: number,
+    heldBy: number,
+    units: number,
+    needed: number,
+    used: number,
+    quotas: rest(row({ used: number, roomAt: number })),
+  }),
+)
 
 /** A bucket as `view_of` in scripts/lib/view.lua answers it. Times are microseconds, infinite where there is none. */
 const bucketRow = row({
@@ -24,18 +34,7 @@ const bucketRow = row({
   firstAdmission: number,
   lastAdmission: number,
   /** Where the limit has more than a pace: the places that are taken, the quota that holds the head, and what its quotas count. */
-  parts: optional(
-    list(
-      row({
-        taken: number,
-        heldBy: number,
-        units: number,
-        needed: number,
-        used: number,
-        quotas: rest(row({ used: number, roomAt: number })),
-      }),
-    ),
-  ),
+  parts: optional(partsRow),
 })
 
 const inspectScript = defineScript(
@@ -53,6 +52,11 @@ const surveyScript = defineScript(
   import.meta.url,
   list(row({ now: number, cursor: text, buckets: list(rest(list(bucketRow))), unread: list(rest(text)) })),
 )
+
+interface LineHead extends Pick<Answer<typeof bucketRow>, 'nextDeparture' | 'isPaused' | 'frozenUntil'> {
+  /** All that waits is to be tried again later. */
+  readonly backsOff: boolean
+}
 
 /** The most keys in one call; it may look at fewer of them when there is much to read. */
 const MOST_KEYS = 100
@@ -128,14 +132,20 @@ export class BucketViews {
 }
 
 function headOf(
-  { jobs, retrying, nextDeparture, isPaused, frozenUntil }: Answer<typeof bucketRow>,
-  { heldBy, units, needed, used }: Pick<LineHold, 'units' | 'needed' | 'used'> & { readonly heldBy: number },
+  { jobs, retrying, ...line }: Answer<typeof bucketRow>,
+  parts: Answer<typeof partsRow>,
 ): Waits | undefined {
-  if (jobs + retrying === 0) return undefined
+  return jobs + retrying === 0 ? undefined : firstOf({ ...line, backsOff: jobs === 0 }, parts)
+}
+
+/** What keeps the first job of a line, or of a family. */
+export function firstOf(
+  { nextDeparture, isPaused, frozenUntil, backsOff }: LineHead,
+  { heldBy, units, needed, used }: Answer<typeof partsRow>,
+): Waits {
   const quota =
     heldBy < 0 ? undefined : { index: heldBy, until: nextDeparture, units, needed, used, isOwn: true }
   // Nothing else keeps a line for ever that is not paused.
   const isFull = nextDeparture === Number.POSITIVE_INFINITY
-  const backsOff = jobs === 0
   return { ahead: 0, departsAt: nextDeparture, quota, paused: isPaused, frozenUntil, isFull, backsOff }
 }

@@ -2,6 +2,7 @@ import type { Audit } from '../../conformance/history.ts'
 import type { BucketView, Durability } from '../../core/bucket-view.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import type { JobExplanation } from '../../core/explanation-view.ts'
+import type { FamilyView } from '../../core/family-view.ts'
 import type { JobView } from '../../core/job.ts'
 import type { Flow, LineJob, LineView, Recent, RecentDeparture, RecentVerdict } from '../../core/line-view.ts'
 import type { RuleView } from '../../core/rule-view.ts'
@@ -19,6 +20,7 @@ import { audit } from './audit.ts'
 import { BucketList } from './bucket-list.ts'
 import { BucketViews } from './bucket-views.ts'
 import { readFacts } from './explain.ts'
+import { FamilyViews } from './family-views.ts'
 import { readJob } from './job.ts'
 import { tally } from './tally.ts'
 
@@ -64,12 +66,14 @@ export class RedisViews implements LineViews {
   readonly #store: Store
   readonly #ports: RedisViewsPorts
   readonly #buckets: BucketViews
+  readonly #families: FamilyViews
   readonly #list: BucketList
 
   constructor(store: Store, ports: RedisViewsPorts) {
     this.#store = store
     this.#ports = ports
     this.#buckets = new BucketViews(store, () => ports.durability())
+    this.#families = new FamilyViews(store)
     this.#list = new BucketList(store, this.#buckets)
   }
 
@@ -80,6 +84,12 @@ export class RedisViews implements LineViews {
   async inspect(key: string, now?: number): Promise<BucketView | undefined> {
     await this.#opened()
     return this.#buckets.inspect(key, now)
+  }
+
+  async family(path: string, now?: number): Promise<FamilyView | undefined> {
+    const shard = (await this.#opened()).shardOf(path)
+    const [view] = await this.#families.ofPaths(shard, [path], now)
+    return view
   }
 
   async buckets(query: BucketQuery, now?: number): Promise<BucketPage> {

@@ -176,10 +176,10 @@ describe('requests in flight', () => {
     const { api } = held({ overload: { maxInFlight: 4 } })
     const go = signal()
     const { inspect } = api.shaper
-    api.shaper.inspect = async (key) => {
+    api.shaper.inspect = (async (key: string) => {
       await go.given
       return inspect.call(api.shaper, key)
-    }
+    }) as typeof inspect
     const ask = (token: string) => api.get(`/v1/buckets/${token}`, { token })
     const first = [ask('a'), ask('a')]
     expectProblem(await ask('a'), 429, 'token-quota', { detail: 'too many requests in flight' })

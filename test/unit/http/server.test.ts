@@ -12,11 +12,11 @@ const tokens = [{ name: 't', sha256: sha256('t'), scopes: ['admin'] as const, pr
 function hold(api: Api) {
   const [begun, go] = [signal(), signal()]
   const inspect = api.shaper.inspect.bind(api.shaper)
-  api.shaper.inspect = async (key) => {
+  api.shaper.inspect = (async (key: string) => {
     begun.give()
     await go.given
     return inspect(key)
-  }
+  }) as typeof inspect
   return { begun: begun.given, go: () => go.give() }
 }
 

@@ -291,3 +291,17 @@ test('a total that is set while jobs wait counts those of the key before its sla
   await shaper.limits.reset('a/')
   expect(await fill(shaper, 'a', 1)).toMatchObject([{ accepted: true }])
 })
+
+describe('a total', () => {
+  test('is inspected by its path', async () => {
+    const { clock, shaper, work } = lineOf({ 'a/*': '100, 10/s', 'a/': '200, 3/s', 'a/b/': '9, 1/s' })
+    expect(await shaper.inspect('a/')).toBeUndefined()
+    await fill(shaper, 'a/b/c', 3)
+    expect(await shaper.inspect('a/b/')).toMatchObject({ path: 'a/b/', total: 'a/', waiting: 3, children: 1 })
+    work()
+    await clock.advance(500 * MS)
+    const family = await shaper.inspect('a/')
+    expect(family).toMatchObject({ waiting: 2, children: 1, nextDepartureAt: 1_000 })
+    await expect(shaper.inspect('a//..')).rejects.toThrow('no segment')
+  })
+})

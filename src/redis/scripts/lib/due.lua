@@ -75,11 +75,10 @@ function usage.first_at(bucket, slot)
   return bucket.inHanded == 0 and usage.retry_before(bucket, slot, at) or at
 end
 
--- The quota for which that job waits until it departs at `at`, and waits from `slot` on: its place from 0 on, how many units come free
--- then, how many it needs, and how many count at `slot`; -1: it waits for none.
-function usage.hold_of_first(bucket, slot, at)
+-- The quota for which a job with these charges waits until it departs at `at`, and waits from `slot` on: its place from 0 on, how many
+-- units come free then, how many it needs, and how many count at `slot`; -1: it waits for none.
+function usage.hold_by(bucket, charges, slot, at)
   local parts, use = usage.of(bucket)
-  local charges = bucket.granted == '' and at < INF and usage.charges_of_first(bucket, at)
   if not charges or usage.room_at(parts, use, charges, slot) ~= at then return -1, 0, 0, 0 end
   local before = math.max(slot, at - 1)
   for index, part in ipairs(parts.quotas) do
@@ -90,4 +89,9 @@ function usage.hold_of_first(bucket, slot, at)
     end
   end
   return -1, 0, 0, 0
+end
+
+-- The same for the job that departs first.
+function usage.hold_of_first(bucket, slot, at)
+  return usage.hold_by(bucket, bucket.granted == '' and at < INF and usage.charges_of_first(bucket, at), slot, at)
 end

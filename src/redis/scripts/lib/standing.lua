@@ -3,12 +3,12 @@
 
 do
   -- The job that is first below a total, as a member of its list; nil: none can be read.
-  local function head_below(total)
+  function family.head_below(total)
     local name = redis.call('ZRANGE', K.ready .. total.n, 0, 0)[1] or redis.call('ZRANGE', K.later .. total.n, 0, 0)[1]
     if not name then return nil end
     if is_total(name) then
       local child = family.total(name)
-      return child and head_below(child)
+      return child and family.head_below(child)
     end
     local bucket = read_bucket(name)
     return bucket and peek_head(bucket, INF)
@@ -27,7 +27,7 @@ do
     if not is_ready then due = math.max(due, later) end
     local parts, use = usage.of(total)
     if not parts or #parts.quotas == 0 then return due, has_work end
-    local member = head_below(total)
+    local member = family.head_below(total)
     if not member then return due, has_work end
     local _, charges = family.use_of(total, parse_member(member))
     local together = {}
@@ -39,7 +39,7 @@ do
   end
 
   local function use_below(total)
-    local member = head_below(total)
+    local member = family.head_below(total)
     if not member then return 1 end
     return (family.use_of(total, parse_member(member)))
   end

@@ -1,0 +1,69 @@
+import { nextSlot } from '../../core/bucket.ts'
+import { bucketState } from '../../core/bucket-view.ts'
+import { MILLISECOND } from '../../core/duration.ts'
+import type { FamilyView } from '../../core/family-view.ts'
+import { formatLimit, hasParts } from '../../core/limit.ts'
+import { type Child, totalsAbove } from '../../core/total.ts'
+import { chargesOf, roomAt } from '../../core/usage.ts'
+import { partsView } from '../../line/parts-view.ts'
+import { holdAt, quotaCounts } from './bucket-facts.ts'
+import type { MemoryTotal } from './family.ts'
+
+/** The view of a total at one time. */
+export function familyViewOf(total: MemoryTotal, now: number): FamilyView {
+  const { path, pattern, parent, bucket, running, children } = total
+  const { limit, waiting, paused, frozenUntil } = bucket
+  const departsAt = notBefore(total, departureBelow(total, now), now)
+  const isFrozen = frozenUntil > now
+  return {
+    path,
+    ...(parent !== undefined && { total: parent.path }),
+    pattern,
+    limit: formatLimit(limit),
+    state: bucketState(waiting, limit.capacity, paused, isFrozen),
+    waiting,
+    capacity: limit.capacity,
+    fill: waiting / limit.capacity,
+    running,
+    children,
+    ...(Number.isFinite(departsAt) && { nextDepartureAt: departsAt / MILLISECOND }),
+    ...(isFrozen && { frozenUntil: frozenUntil / MILLISECOND }),
+    paused,
+    ...(hasParts(limit) && partsOf(total, now)),
+  }
+}
+
+/** `at`, or when all totals above the child let a job of it go, if that is later; Infinity: one of them is paused. */
+export function notBefore(child: Child, at: number, now: number): number {
+  let later = at
+  for (const { bucket } of totalsAbove(child)) {
+    later = bucket.paused ? Number.POSITIVE_INFINITY : Math.max(later, nextSlot(bucket, now))
+  }
+  return later
+}
+
+/** When its own limit lets the next job below it depart; Infinity: not before something changes. */
+function departureBelow(total: MemoryTotal, now: number): number {
+  const slot = slotBelow(total, now)
+  const { limit, usage } = total.bucket
+  const head = slot < Number.POSITIVE_INFINITY ? total.headAt(slot) : undefined
+  return usage === undefined || head === undefined ? slot : roomAt(limit, usage, chargesOf(limit, head), slot)
+}
+
+/** The same by its pace. */
+function slotBelow({ bucket, queue, running }: MemoryTotal, now: number): number {
+  if (bucket.paused || running >= bucket.limit.concurrency) return Number.POSITIVE_INFINITY
+  const from = queue.next === undefined ? queue.laterAt : now
+  return from === Number.POSITIVE_INFINITY ? from : nextSlot(bucket, Math.max(from, now))
+}
+
+function partsOf(total: MemoryTotal, now: number) {
+  const { bucket, running } = total
+  const { limit, usage, waiting, paused, frozenUntil } = bucket
+  const departsAt = departureBelow(total, now)
+  const counted = total.headAt(departsAt)
+  const quota = usage && counted && holdAt(limit, usage, counted, slotBelow(total, now), departsAt)
+  const isFull = running >= limit.concurrency
+  const head = { ahead: 0, departsAt, quota, paused, frozenUntil, isFull }
+  return partsView(limit, quotaCounts(limit, usage, now), running, waiting > 0 ? head : undefined, now)
+}
