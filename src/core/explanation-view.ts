@@ -13,9 +13,16 @@ export interface JobExplanation {
   readonly departsAt?: number
   /**
    * It may depart later than `departsAt`: the line is longer than is looked at, or retries or free places decide about it. Or
-   * earlier: starts that may still be settled for less hold it. `summary` says which.
+   * earlier: starts that may still be settled for less hold it. Below a total that others share, either may be. `summary` says which.
    */
   readonly isEstimate?: true
+  /**
+   * It waits no longer than so many milliseconds, if nobody comes who has no line now and handlers are free. Only below totals that have
+   * a pace alone, of a job that waits in a line with a pace alone.
+   */
+  readonly waitMsAtMost?: number
+  /** Its place below each total above its bucket, the innermost first; absent where there is none, or it has its slot. */
+  readonly totals?: readonly TotalPlace[]
   /** What the job waits for, the longest first; empty if nothing. */
   readonly holds: readonly Hold[]
   /**
@@ -29,4 +36,17 @@ export interface JobExplanation {
   readonly summary: string
   /** The same without the times that count down, for a view that shows its own countdown. */
   readonly summaryWithoutTimes: string
+}
+
+/** The place of a job among those that share a total. */
+export interface TotalPlace {
+  /** How the keys of the family begin, and the limit of their sum. */
+  readonly total: string
+  readonly limit: string
+  /** How many other children of the total have jobs that wait: buckets, and families with a total of their own. */
+  readonly others: number
+  /** The part of the limit that is for this one while those have jobs, by weight: above 0, at most 1. */
+  readonly share: number
+  /** With about which departure of the family the job goes; 1: the next. */
+  readonly turn: number
 }

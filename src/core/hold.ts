@@ -1,9 +1,10 @@
 /**
  * - line: other jobs depart before it
  * - slot: it waits for its slot, one spacing after the previous departure
- * - quota: a quota of the limit holds it, or holds a job before it
- * - place: as many attempts run as the limit allows at once
- * - frozen, paused: its bucket is
+ * - quota: a quota of the limit, or of a total, holds it, or holds a job before it
+ * - place: as many attempts run as the limit, or a total, allows at once
+ * - total: it waits for its turn among those that share a total above its bucket
+ * - frozen, paused: its bucket is, or a total above it
  * - backoff: its last attempt failed, and the next may not begin yet
  * - handed: it was released from the line and is on the way to a worker, or waits there
  * - busy: it is due, but no handler is free for its key
@@ -15,6 +16,7 @@ export const HOLD_REASONS = [
   'slot',
   'quota',
   'place',
+  'total',
   'frozen',
   'paused',
   'no-worker',
@@ -33,5 +35,7 @@ export interface Hold {
   readonly until?: number
   /** The quota, as text such as `90000 tokens/minute`; only of `quota`. */
   readonly quota?: string
+  /** The total that holds it, such as `stripe/`; absent where its bucket does. */
+  readonly total?: string
   readonly detail: string
 }

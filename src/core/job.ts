@@ -93,7 +93,7 @@ export interface Accepted {
    */
   readonly isEstimate?: true
   /**
-   * Only in a forecast, and only under a limit with more than a pace, in the words of an explanation: a pause, the places, the
+   * Only in a forecast, and only under a limit with more than a pace or below a total, in the words of an explanation: a pause, the places, the
    * last quota that would hold the job or one ahead of it, also where the pace holds it longer, or else what would let it go last. Absent
    * where it would go now.
    */

@@ -1,6 +1,7 @@
 import { nextSlot, ROUNDING } from './bucket.ts'
 import { hasParts, type Limit } from './limit.ts'
 import { type FullTotal, fullAbove, type Total, type TotalledBucket, totalsAbove } from './total.ts'
+import { placesUnder } from './total-place.ts'
 import { chargesOf } from './usage.ts'
 import type { AdmitRequest, Verdict } from './verdict.ts'
 
@@ -83,16 +84,7 @@ function refusedAt(line: LineUnder, { total, own, others }: FullTotal, now: numb
 /** When the line has departed, if each child of each total goes on getting the share that it has now. */
 function departureUnder({ bucket, slot }: LineUnder, now: number): number {
   let at = slot
-  let ahead = bucket.waiting
-  let child: TotalledBucket | Total = bucket
-  for (const total of totalsAbove(bucket)) {
-    const { bucket: shared, queue } = total
-    const isIn = child.standing === 'ready' || child.standing === 'held'
-    const weights = queue.weights + (isIn ? 0 : child.weight)
-    ahead = Math.min(total.waiting, (ahead * weights) / child.weight)
-    at = Math.max(at, nextSlot(shared, now) + shared.limit.interval * ahead)
-    child = total
-  }
+  for (const { departsAt } of placesUnder(bucket, bucket.waiting, 0, now)) at = Math.max(at, departsAt)
   return at
 }
 
@@ -108,7 +100,7 @@ function departureBehind({ bucket, limit, slot }: LineUnder, units: number, now:
 }
 
 /** Whether nothing else waits below the totals, and nothing but a pace decides. */
-function isAlone({ bucket, limit, hasRetries }: LineUnder, now: number): boolean {
+export function isAlone({ bucket, limit, hasRetries }: LineUnder, now: number): boolean {
   if (hasRetries || !isSteady(limit)) return false
   for (const total of totalsAbove(bucket)) {
     const { bucket: shared, waiting } = total

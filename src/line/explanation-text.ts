@@ -1,13 +1,9 @@
 import { quote } from '../core/describe.ts'
-import { DAY, HOUR, MILLISECOND, MINUTE, SECOND } from '../core/duration.ts'
 import { parseStoredLimit } from '../core/limit.ts'
-import { nameOfQuota } from '../core/quota-input.ts'
 import { formatRate } from '../core/rate.ts'
-import type { Ahead, JobFacts, LineHold, PartsFacts, WaitFacts } from './job-facts.ts'
-
-export const PAUSED = 'the bucket is paused until it is resumed'
-export const FROZEN = 'the bucket is frozen'
-export const SPACED = 'the previous departure keeps the next one away'
+import { counted, numeral, placesText, quotaText, spokenDuration } from './hold-text.ts'
+import type { JobFacts, PartsFacts, UnderTotals, WaitFacts } from './job-facts.ts'
+import { bindingText, bindingTotal, departureOf, limitOf, rateOf } from './totals-text.ts'
 
 const ORDINALS = [
   'First',
@@ -73,20 +69,26 @@ function conditionOf(
 
 function prognosisOf(facts: JobFacts, wait: WaitFacts, hasTimes: boolean): string {
   const { now, attempt } = facts
-  const { departsAt, limit, ahead, readyAt, paused, handed, parts } = wait
+  const { departsAt: own, limit, ahead, readyAt, paused, handed, parts, under } = wait
+  const departsAt = departureOf(wait)
   const isGranted = handed?.slot !== undefined
   const obstacle = isGranted ? undefined : obstacleOf(facts, wait)
   const behind = ahead.jobs === 0 ? '' : `, behind ${counted(ahead.jobs, 'job')}${unitsOf(ahead)}`
   if (paused && !isGranted) {
     return `does not depart until it is resumed${behind}${obstacle === undefined ? '' : `; and ${obstacle}`}`
   }
-  const rate = formatRate(parseStoredLimit(limit).rate)
-  const comes = hasTimes ? `${timeIn(departsAt - now, parts)} ` : ''
+  const binding = under && bindingTotal(under.totals, own, now)
+  const rate = binding ? `${rateOf(binding)} of ${binding.path}` : formatRate(parseStoredLimit(limit).rate)
+  const isVague = under !== undefined && !under.isExact
+  const vague = isVague ? { mayBeEarlier: true, mayBeLater: true } : parts
+  const comes = hasTimes ? `${timeIn(departsAt - now, vague)} ` : ''
   const when = departsAt > now ? `${comes}at ${rate}` : 'now'
-  const quota = parts?.quota && `; ${quotaText(limit, parts.quota, hasTimes ? now : undefined)}`
-  if (obstacle !== undefined) return `could depart ${when}${behind}, but ${obstacle}${quota ?? ''}`
+  const shared = binding && !isGranted ? `; ${bindingText(binding, hasTimes ? now : undefined)}` : ''
+  const quota =
+    parts?.quota && `; ${quotaText(parseStoredLimit(limit), parts.quota, hasTimes ? now : undefined)}`
+  if (obstacle !== undefined) return `could depart ${when}${behind}, but ${obstacle}${quota ?? ''}${shared}`
   const isBackoff = readyAt !== undefined && readyAt > now && readyAt >= departsAt
-  return `departs ${when}${isBackoff ? `, when it has backed off after attempt ${attempt}` : ''}${behind}${quota ?? ''}`
+  return `departs ${when}${isBackoff ? `, when it has backed off after attempt ${attempt}` : ''}${behind}${quota ?? ''}${shared}`
 }
 
 /** A time, and in which direction it may be wrong. */
@@ -96,38 +98,13 @@ function timeIn(wait: number, { mayBeEarlier, mayBeLater }: Partial<PartsFacts> 
   return `in ${time}${mayBeEarlier ? ' or earlier' : mayBeLater ? ' or later' : ''}`
 }
 
-/** Without `now` the time is left out. */
-export function quotaText(limit: string, hold: LineHold, now?: number): string {
-  const { index, units, until, needed, used, isOwn } = hold
-  const quota = parseStoredLimit(limit).quotas[index]!
-  const what = `${needed.toLocaleString('en')}${quota.unit === undefined ? '' : ` ${quota.unit}`}`
-  const left = Math.max(0, quota.amount - used).toLocaleString('en')
-  const held = `${isOwn ? '' : 'a job before it '}waits for the quota of ${nameOfQuota(quota)}: needs ${what}, ${left} left`
-  if (now === undefined) return held
-  return `${held}, ${units.toLocaleString('en')} ${units === 1 ? 'comes' : 'come'} free at ${clockTime(until, now)}`
-}
-
-export function lineText({ jobs, cost }: Pick<Ahead, 'jobs' | 'cost'>): string {
-  const units = cost === jobs ? '' : ` (${counted(cost, 'cost unit')})`
-  return `${counted(jobs, 'job')}${units} ${jobs === 1 ? 'departs' : 'depart'} before it`
-}
-
-export function placesText(limit: string): string {
-  return `waits for one of ${counted(parseStoredLimit(limit).concurrency, 'place')}`
-}
-
-/** `16:20:05 UTC`, with the date if it is another day. Rounded up: nothing comes free earlier. */
-function clockTime(at: number, now: number): string {
-  const [date = '', time = ''] = new Date(Math.ceil(at / SECOND) * 1_000).toISOString().split(/[T.]/)
-  const isToday = new Date(now / MILLISECOND).toISOString().startsWith(date)
-  return `${isToday ? '' : `${date} `}${time} UTC`
-}
-
 /** Why no worker takes a job that is due. */
-function obstacleOf({ now }: JobFacts, { stall, head, parts, limit }: WaitFacts): string | undefined {
+function obstacleOf({ now }: JobFacts, { stall, head, parts, limit, under }: WaitFacts): string | undefined {
+  const paused = under?.totals.find((total) => total.paused)
+  if (paused !== undefined) return `${paused.path} is paused`
   switch (stall?.kind) {
     case undefined:
-      return parts?.isFull ? placesText(limit) : undefined
+      return parts?.isFull ? placesText(parseStoredLimit(limit)) : fullTotalText(under)
     case 'no-worker':
       return 'no worker takes jobs'
     case 'busy':
@@ -146,32 +123,15 @@ function obstacleOf({ now }: JobFacts, { stall, head, parts, limit }: WaitFacts)
   }
 }
 
+function fullTotalText(under: UnderTotals | undefined): string | undefined {
+  const full = under?.totals.find(({ isFull }) => isFull)
+  return full && `${placesText(limitOf(full))} of ${full.path}`
+}
+
 function unitsOf({ jobs, cost }: WaitFacts['ahead']): string {
   return cost === jobs ? '' : ` of ${counted(cost, 'cost unit')}`
 }
 
-/** `1 job`, `2 jobs`. */
-export function counted(count: number, thing: string): string {
-  return `${count.toLocaleString('en')} ${thing}${count === 1 ? '' : 's'}`
-}
-
-/** Formats microseconds for a sentence: `20 ms`, `2.3 s`, `45 s`, `12 min`, `5 h`, `3 days`. */
-export function spokenDuration(duration: number): string {
-  if (duration < 99.5 * MILLISECOND) return `${Math.max(0, Math.round(duration / MILLISECOND))} ms`
-  if (duration < 9.95 * SECOND) return `${Number((duration / SECOND).toFixed(1))} s`
-  const [unit, size] = [
-    ['s', SECOND] as const,
-    ['min', MINUTE] as const,
-    ['h', HOUR] as const,
-    ['days', DAY] as const,
-  ].findLast(([, size]) => size === SECOND || duration >= 2 * size)!
-  return `${Math.round(duration / size)} ${unit}`
-}
-
 function ordinal(position: number): string {
-  const word = ORDINALS[position - 1]
-  if (word !== undefined) return word
-  const isTeen = position % 100 >= 11 && position % 100 <= 13
-  const ending = isTeen ? 'th' : (['th', 'st', 'nd', 'rd'][position % 10] ?? 'th')
-  return `${position.toLocaleString('en')}${ending}`
+  return ORDINALS[position - 1] ?? numeral(position)
 }

@@ -1,20 +1,13 @@
 import { MILLISECOND } from '../core/duration.ts'
-import type { JobExplanation } from '../core/explanation-view.ts'
+import type { JobExplanation, TotalPlace } from '../core/explanation-view.ts'
 import type { Hold, HoldReason } from '../core/hold.ts'
-import { parseLimit } from '../core/limit.ts'
+import { parseStoredLimit } from '../core/limit.ts'
 import { nameOfQuota } from '../core/quota-input.ts'
 import type { RuleView } from '../core/rule-view.ts'
-import {
-  FROZEN,
-  lineText,
-  PAUSED,
-  placesText,
-  quotaText,
-  SPACED,
-  spokenDuration,
-  summaryOf,
-} from './explanation-text.ts'
-import type { JobFacts, Stall, WaitFacts } from './job-facts.ts'
+import { summaryOf } from './explanation-text.ts'
+import { FROZEN, lineText, PAUSED, placesText, quotaText, SPACED, spokenDuration } from './hold-text.ts'
+import type { JobFacts, Stall, TotalFacts, UnderTotals, WaitFacts } from './job-facts.ts'
+import { bindingTotal, departureOf, holdsOfTotal, shareHold, turnOf } from './totals-text.ts'
 
 /** Holds without a known end. */
 const ENDLESS: readonly HoldReason[] = ['paused', 'no-worker', 'busy']
@@ -24,15 +17,18 @@ const NO_JOBS = { jobs: 0, cost: 0, ids: [] }
 export function explain(facts: JobFacts, rule: RuleView | undefined): JobExplanation {
   const { id, key, state, wait } = facts
   const holds = wait === undefined ? [] : holdsOf(facts, wait, rule !== undefined)
-  const isEstimate = wait?.parts?.mayBeLater || wait?.parts?.mayBeEarlier
+  const under = wait?.under
+  const isEstimate = wait?.parts?.mayBeLater || wait?.parts?.mayBeEarlier || under?.isExact === false
   const isEndless = holds.some(({ reason }) => ENDLESS.includes(reason))
   return {
     id,
     key,
     state,
     ...(wait && { position: wait.position }),
-    ...(wait && !isEndless && { departsAt: wait.departsAt / MILLISECOND }),
+    ...(wait && !isEndless && { departsAt: departureOf(wait) / MILLISECOND }),
     ...(isEstimate && !isEndless && { isEstimate: true as const }),
+    ...(under?.waitAtMost !== undefined && !isEndless && { waitMsAtMost: under.waitAtMost / MILLISECOND }),
+    ...(under && { totals: under.totals.map(placeOf) }),
     holds,
     ahead: wait?.ahead ?? NO_JOBS,
     ...(rule && { rule }),
@@ -43,7 +39,8 @@ export function explain(facts: JobFacts, rule: RuleView | undefined): JobExplana
 
 function holdsOf(facts: JobFacts, wait: WaitFacts, isGoverned: boolean): Hold[] {
   const { now } = facts
-  const { ahead, departsAt, next, frozenUntil, paused, readyAt, handed, stall, parts } = wait
+  const { ahead, departsAt, next, frozenUntil, paused, readyAt, handed, stall, parts, under } = wait
+  const limit = parseStoredLimit(wait.limit)
   const holds: Hold[] = []
   const hold = (reason: HoldReason, detail: string, until = Number.POSITIVE_INFINITY, quota?: string) => {
     if (until <= now) return
@@ -56,12 +53,13 @@ function holdsOf(facts: JobFacts, wait: WaitFacts, isGoverned: boolean): Hold[] 
     if (stall !== undefined) hold(...stallHold(stall, wait, now))
     hold('frozen', FROZEN, frozenUntil)
     if (readyAt !== undefined) hold('backoff', `it backs off after attempt ${facts.attempt}`, readyAt)
-    if (parts?.isFull) hold('place', placesText(wait.limit))
+    if (parts?.isFull) hold('place', placesText(limit))
     if (parts?.quota !== undefined) {
       const { index, until } = parts.quota
-      const name = nameOfQuota(parseLimit(wait.limit).quotas[index]!)
-      hold('quota', quotaText(wait.limit, parts.quota, now), until, name)
+      const name = nameOfQuota(limit.quotas[index]!)
+      hold('quota', quotaText(limit, parts.quota, now), until, name)
     }
+    if (under !== undefined) holds.push(...holdsUnder(under, departsAt, now))
     const isOpen = paused || stall !== undefined || parts?.isFull === true
     if (ahead.jobs > 0) hold('line', lineText(ahead), isOpen ? undefined : departsAt)
     else hold('slot', SPACED, next)
@@ -72,6 +70,18 @@ function holdsOf(facts: JobFacts, wait: WaitFacts, isGoverned: boolean): Hold[] 
     hold('no-rule', `no rule governs the key: waiting jobs keep ${wait.limit}, and new ones are rejected`)
   }
   return holds
+}
+
+/** What totals hold a job with that their own limit lets go at `own`. */
+function holdsUnder({ totals }: UnderTotals, own: number, now: number): Hold[] {
+  const holds = totals.flatMap((total) => holdsOfTotal(total, now))
+  const binding = bindingTotal(totals, own, now)
+  return binding === undefined || binding.quota !== undefined ? holds : [...holds, shareHold(binding)]
+}
+
+function placeOf(total: TotalFacts): TotalPlace {
+  const { path, limit, others, weight, weights } = total
+  return { total: path, limit, others, share: weight / weights, turn: turnOf(total) }
 }
 
 function stallHold(stall: Stall, { head }: WaitFacts, now: number): [HoldReason, string] {

@@ -43,6 +43,37 @@ export interface WaitFacts {
   readonly handed?: { readonly worker?: string | undefined; readonly slot?: number | undefined } | undefined
   /** What holds the head of the line although its slot has come. */
   readonly stall?: Stall | undefined
+  /** What totals have to do with it; absent where none is above its bucket, or it has its slot. */
+  readonly under?: UnderTotals | undefined
+}
+
+/** What the totals above a bucket have to do with a job that waits, or is to come. */
+export interface UnderTotals {
+  /** The innermost first. */
+  readonly totals: readonly TotalFacts[]
+  /** Nothing else waits below them, and nothing but paces decides. */
+  readonly isExact: boolean
+  /** In microseconds; undefined: no bound is known. */
+  readonly waitAtMost: number | undefined
+}
+
+/** One of those totals, and where the job stands below it: see `PlaceUnder`. */
+export interface TotalFacts {
+  readonly path: string
+  readonly pattern: string
+  /** As text. */
+  readonly limit: string
+  readonly others: number
+  readonly weight: number
+  readonly weights: number
+  readonly ahead: number
+  readonly departsAt: number
+  readonly frozenUntil: number
+  readonly paused: boolean
+  /** No place is free. */
+  readonly isFull: boolean
+  /** The quota that has room for the job last, if none has at `departsAt`. */
+  readonly quota?: QuotaHold | undefined
 }
 
 /** What quotas and places have to do with a job that waits. */

@@ -1,9 +1,9 @@
 import type { BucketView } from '../core/bucket-view.ts'
 import { MILLISECOND } from '../core/duration.ts'
 import type { Hold } from '../core/hold.ts'
-import { formatLimit, type Limit } from '../core/limit.ts'
+import type { Limit } from '../core/limit.ts'
 import { nameOfQuota } from '../core/quota-input.ts'
-import { FROZEN, lineText, PAUSED, placesText, quotaText, SPACED } from './explanation-text.ts'
+import { FROZEN, lineText, PAUSED, placesText, quotaText, SPACED } from './hold-text.ts'
 import type { LineHold } from './job-facts.ts'
 
 /** What one quota counts now, and when one more job has room; in microseconds. */
@@ -59,10 +59,10 @@ export function partsView(
 export function lastHoldOf(waits: Waits, limit: Limit, now: number): Hold | undefined {
   const { ahead, departsAt, quota, paused, frozenUntil, isFull, backsOff } = waits
   if (paused) return { reason: 'paused', detail: PAUSED }
-  if (isFull) return { reason: 'place', detail: placesText(formatLimit(limit)) }
+  if (isFull) return { reason: 'place', detail: placesText(limit) }
   if (departsAt <= now) return undefined
   if (quota !== undefined) {
-    const detail = quotaText(formatLimit(limit), quota, now)
+    const detail = quotaText(limit, quota, now)
     const name = nameOfQuota(limit.quotas[quota.index]!)
     return { reason: 'quota', until: quota.until / MILLISECOND, quota: name, detail }
   }

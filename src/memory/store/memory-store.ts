@@ -5,7 +5,6 @@ import { HeapUse } from '../../core/heap-use.ts'
 import type { Admission } from '../../core/job.ts'
 import { twinName } from '../../core/job-name.ts'
 import type { ChangedRules, LayeredBook } from '../../core/layered-book.ts'
-import { hasParts } from '../../core/limit.ts'
 import { nameOfQuota } from '../../core/quota-input.ts'
 import type { RuleChange } from '../../core/rule-layers.ts'
 import { joinUnder } from '../../core/total.ts'
@@ -126,7 +125,7 @@ export class MemoryStore {
     const waiting = bucket.waiting + cost
     const { capacity } = bucket.limit
     const answer = accepted('', key, { position, departsAt, waiting, capacity, isEstimate }, now)
-    const heldBy = hasParts(bucket.limit) && heldByOf(bucket, { cost, costs }, position - 1, departsAt, now)
+    const heldBy = heldByOf(bucket, { cost, costs }, position - 1, departsAt, now)
     return heldBy ? { ...answer, heldBy } : answer
   }
 

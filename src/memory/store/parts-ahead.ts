@@ -1,10 +1,13 @@
 import { mayBeSettled, projectionOf } from '../../core/bucket.ts'
 import type { Hold } from '../../core/hold.ts'
+import { hasParts } from '../../core/limit.ts'
 import type { CountedJob } from '../../core/usage.ts'
 import { Walk } from '../../core/walk.ts'
 import { type LineHold, MOST_READ, type PartsFacts } from '../../line/job-facts.ts'
 import { lastHoldOf } from '../../line/parts-view.ts'
+import { lastHoldUnder } from '../../line/totals-text.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
+import { underTotals } from './totals-ahead.ts'
 
 /**
  * When a job departs under a limit with more than a pace, and what of it holds the job.
@@ -42,8 +45,22 @@ export function departureByParts(
   }
 }
 
-/** What would hold a new job that departs at `departsAt` behind `ahead` others. */
+/** What would hold a new job that departs at `departsAt` behind `ahead` others, if anything but the pace of its limit might. */
 export function heldByOf(
+  bucket: MemoryBucket,
+  job: CountedJob,
+  ahead: number,
+  departsAt: number,
+  now: number,
+): Hold | undefined {
+  const { limit, waiting } = bucket
+  const own = hasParts(limit) ? heldByParts(bucket, job, ahead, departsAt, now) : undefined
+  if (own?.reason === 'paused' || own?.reason === 'place') return own
+  const under = underTotals(bucket, job, waiting, undefined, now)
+  return (under && lastHoldUnder(under.totals, departsAt, now)) ?? own
+}
+
+function heldByParts(
   bucket: MemoryBucket,
   job: CountedJob,
   ahead: number,

@@ -15,6 +15,7 @@ import type { JobRecord } from './job-record.ts'
 import { aheadOf } from './jobs-ahead.ts'
 import type { LiveBuckets } from './live-buckets.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
+import { underTotals } from './totals-ahead.ts'
 import type { WatchedBuckets } from './watched-buckets.ts'
 
 /** Everything that can be read of a store; nothing here changes it. Times are microseconds, in views milliseconds. */
@@ -129,6 +130,7 @@ function waitFacts(job: JobRecord, now: number): WaitFacts {
     readyAt: job.state === 'retrying' ? job.readyAt : undefined,
     needsHandler,
     head: { isTurn: head?.isTurn === true, due: dueOf(bucket) },
+    under: underTotals(bucket, job, cost, departsAt, now),
   }
 }
 

@@ -3,7 +3,7 @@ import type { Rejected } from '../../core/job.ts'
 import type { LayeredBook } from '../../core/layered-book.ts'
 import { nameOfQuota } from '../../core/quota-input.ts'
 import { REJECT_REASONS } from '../../core/verdict.ts'
-import { type Answer, flag, number, row, text, word } from '../scripts/reply.ts'
+import { type Answer, flag, list, number, optional, row, text, word } from '../scripts/reply.ts'
 
 /** A refusal by a total above the key, as scripts answer it: the waiting units and the capacity are those of the total. */
 export const byTotal = {
@@ -17,6 +17,24 @@ export const byTotal = {
   quota: number,
 }
 const byTotalRow = row(byTotal)
+
+/** What the totals above a bucket have to do with a job: see `places_above` in scripts/lib/above.lua. */
+export const totalRow = list(
+  row({
+    path: text,
+    pattern: text,
+    limit: text,
+    others: number,
+    weight: number,
+    weights: number,
+    ahead: number,
+    departsAt: number,
+    frozenUntil: number,
+    paused: flag,
+    isFull: flag,
+    quota: optional(row({ index: number, until: number, units: number, needed: number, used: number })),
+  }),
+)
 
 /** The rule may have changed since the script answered. */
 export function rejectedByTotal(

@@ -1,13 +1,14 @@
 #!lua flags=no-writes
 -- The verdict that `admit` would give now.
--- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks line sums waiting entries along passage departure verdict lateness follow counted held member chain total share standing full rule
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks line sums waiting entries along passage departure verdict lateness follow counted held member chain total share standing above full rule
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', version of the caller's rule book, key, cost, pattern, capacity, interval, tolerance, warm-up, cold interval, limit,
 --          settings with the named costs | ''
 -- Answers  { 'old-book', version } | { 'ok', now, 'yes', position, departsAt, waiting, capacity, held }, where held, under a limit with further
 --            parts, is { end of the freeze, paused, whether no place is free, of the last quota that holds it or a job before it: place from 0
---            on, when it has room, units that come free then, units that the start needs, units that count at its slot, whether it holds the job itself }
+--            on, when it has room, units that come free then, units that the start needs, units that count at its slot, whether it holds the job itself }; and behind it one of
+--            places_above for each total
 --          | { 'ok', now, 'no', reason, retryAt, waiting, capacity }: 'yes~' and 'no~' where the time is an estimate
 --          | { 'ok', now, 'above', number of the quota that the job alone exceeds, waiting, capacity }
 
@@ -45,6 +46,7 @@ if departs_at then
     held = { text(bucket.frozen), text(bucket.paused), usage.is_full(bucket, bucket.running + bucket.inHanded) and '1' or '0' }
     for index, value in ipairs(hold or {}) do held[index + 3] = text(value) end
   end
-  return { 'ok', at, 'yes' .. mark, text(position), text(departs_at), text(waiting + cost), capacity, held }
+  local totals = bucket.member and family.places_above(bucket, cost, ARGV[12], waiting - bucket.grantedCost, 0, now) or {}
+  return { 'ok', at, 'yes' .. mark, text(position), text(departs_at), text(waiting + cost), capacity, held or {}, unpack(totals) }
 end
 return { 'ok', at, 'no' .. mark, position, text(retry_at), text(waiting), capacity }

@@ -4,14 +4,15 @@ import type { Admission } from '../../core/job.ts'
 import type { Costs } from '../../core/usage.ts'
 import { REJECT_REASONS } from '../../core/verdict.ts'
 import { lastHoldOf } from '../../line/parts-view.ts'
+import { lastHoldUnder } from '../../line/totals-text.ts'
 import { agreed } from '../rules/agreed.ts'
 import { quotaText, ruleValues } from '../rules/book.ts'
 import type { RedisRules } from '../rules/redis-rules.ts'
 import { ruleToAdmit } from '../rules/unknown-zones.ts'
-import { flag, list, number, oneOf, optional, row, word } from '../scripts/reply.ts'
+import { flag, list, number, oneOf, optional, rest, row, word } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
-import { byTotal, rejectedByTotal } from './by-total.ts'
+import { byTotal, rejectedByTotal, totalRow } from './by-total.ts'
 import { costsText } from './settings-text.ts'
 
 /** The last quota that holds a job or one before it, as `usage.held` of scripts/lib/held.lua has it. */
@@ -30,7 +31,7 @@ const heldRow = row({
   quota: optional(lineHold),
 })
 const place = { position: number, departsAt: number, waiting: number, capacity: number }
-const accepts = { ...place, held: optional(list(heldRow)) }
+const accepts = { ...place, held: list(optional(heldRow)), totals: rest(totalRow) }
 const refuses = { reason: word(...REJECT_REASONS), retryAt: number, waiting: number, capacity: number }
 const reply = list(
   oneOf({
@@ -75,10 +76,12 @@ export function forecastVerb(store: Store, rules: RedisRules) {
     if (kind === 'under') return rejectedByTotal(key, verdict, at, rules)
     const estimate = (kind === 'yes~' || kind === 'no~') && { isEstimate: true as const }
     if ('reason' in verdict) return rejected(key, verdict.reason, { ...verdict, ...estimate }, at)
-    const { position, departsAt, held } = verdict
+    const { position, departsAt, held, totals } = verdict
     const answer = accepted('', key, { ...verdict, ...estimate }, at)
     const limit = rules.book.find(key)?.limit
-    const heldBy = held && limit && lastHoldOf({ ahead: position - 1, departsAt, ...held }, limit, at)
+    const own = held && limit && lastHoldOf({ ahead: position - 1, departsAt, ...held }, limit, at)
+    const isStanding = own?.reason === 'paused' || own?.reason === 'place'
+    const heldBy = (isStanding ? undefined : lastHoldUnder(totals, departsAt, at)) ?? own
     return heldBy ? { ...answer, heldBy } : answer
   }
 }

@@ -1,18 +1,19 @@
 #!lua flags=no-writes
 -- What a job waits for: the jobs before it, and what its bucket and its line wait for.
--- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace name state blocks next due line sums waiting entries ahead along passage counted held member chain total
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace name state blocks next due line sums waiting entries ahead along passage counted held member chain total share standing above full
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', id, a key whose first segment the job belongs to | ''
 -- Answers  { } when it is unknown
---          | { job } when it has started or ended | { job, wait, { ids of the first jobs before it }, parts }, where
+--          | { job } when it has started or ended | { job, wait, { ids of the first jobs before it }, parts, totals }, where
 --            job is { now, key, state, attempt, admittedAt, departedAt, endedAt, has error, error }, and
 --            wait is { position, departsAt, jobs before it, their cost, limit, next, frozen, paused, readyAt | '-inf', whether
 --            it or a job before it needs a handler, whether the head is a turn, since when the head may depart (inf: it has its
 --            slot, or may not depart), worker | '', slot ('0': none), last claim, running jobs (counted when the head is late) }, and
 --            parts, where the limit has further ones and the job no slot, is { whether it may depart later, whether earlier, whether no
 --            place is free, of the last quota that holds it or a job before it: place from 0 on, when it has room, units that come free then,
---            units that the start needs, units that count at its slot, whether it holds the job itself }
+--            units that the start needs, units that count at its slot, whether it holds the job itself }, and totals, where there are some
+--            and the job has no slot, is { whether nothing else waits below them, how long it waits at most | '-1', those of places_above }
 
 -- The latest leases are read, because running workers renew theirs.
 local MOST_LEASES = 20
@@ -97,6 +98,17 @@ elseif usage.binding(bucket) then
   parts = { may_be_later and '1' or '0', may_be_earlier and '1' or '0', is_full and '1' or '0' }
   for index, value in ipairs(hold or {}) do parts[index + 3] = text(value) end
 end
+-- What totals have to do with it, unless it has its slot.
+local function under_totals()
+  if is_granted or not bucket.member then return nil end
+  local totals = family.totals_of(bucket)
+  local at_most, ahead = -1, cost - bucket.grantedCost
+  if retrying(bucket) == 0 and not parts and state.state == 'waiting' then
+    at_most = family.wait_at_most(bucket, ahead + job.cost, departs_at - now + bucket.interval * job.cost, now)
+  end
+  return { family.is_alone(bucket, totals, now) and '1' or '0', text(at_most), unpack(family.places_above(bucket, job.cost, job.settings, ahead, job.cost, now, is_handed)) }
+end
+
 local due = due_of_head()
 local wait = {
   text(jobs + 1), text(departs_at), text(jobs), text(cost), usage.limit_text(bucket),
@@ -104,4 +116,4 @@ local wait = {
   is_turn(head_id) and '1' or '0', text(due), is_handed and state.worker or '', text(is_granted and state.slot or 0),
   text(counter(redis.call('HGET', K.meta, 'claimedAt'))), text(now - due > LATE and running_elsewhere() or 0),
 }
-return { about, wait, ids, parts }
+return { about, wait, ids, parts or {}, under_totals() }

@@ -1,10 +1,11 @@
 import { SECOND } from '../../core/duration.ts'
-import type { JobFacts, Stall, WaitFacts } from '../../line/job-facts.ts'
+import type { JobFacts, Stall, UnderTotals, WaitFacts } from '../../line/job-facts.ts'
 import { idOfName } from '../scripts/job-id.ts'
 import { LATE, STORED_STATES } from '../scripts/prelude.ts'
 import { type Answer, flag, list, number, optional, rest, row, text, word } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
+import { totalRow } from '../verbs/by-total.ts'
 import { lineHold } from '../verbs/forecast.ts'
 
 /** Times are microseconds; -1 for one that has not come. */
@@ -47,6 +48,8 @@ const partsRow = row({
   quota: optional(lineHold),
 })
 
+const underRow = row({ isExact: flag, waitAtMost: number, totals: rest(totalRow) })
+
 const explainScript = defineScript(
   'explain',
   import.meta.url,
@@ -55,7 +58,8 @@ const explainScript = defineScript(
       job: optional(list(jobRow)),
       wait: optional(list(waitRow)),
       ids: optional(list(rest(text))),
-      parts: optional(list(partsRow)),
+      parts: optional(list(optional(partsRow))),
+      under: optional(list(underRow)),
     }),
   ),
 )
@@ -69,10 +73,14 @@ const SILENT = 3 * SECOND
 /** What Redis knows of a job. Without a key that shows the shard, all shards are asked. */
 export function readFacts(store: Store, id: string, now?: number, key = ''): Promise<JobFacts | undefined> {
   const ask = async (shard: number) => {
-    const { job, wait, ids = [], parts } = await store.read(explainScript, shard, [id, key], now)
-    return (
-      job && { ...jobFacts(id, job), wait: wait && { ...waitFacts(job, wait, ids.map(idOfName)), parts } }
-    )
+    const { job, wait, ids = [], parts, under } = await store.read(explainScript, shard, [id, key], now)
+    if (job === undefined) return undefined
+    const facts = wait && {
+      ...waitFacts(job, wait, ids.map(idOfName)),
+      parts,
+      under: under && underFacts(under),
+    }
+    return { ...jobFacts(id, job), wait: facts }
   }
   return key === '' ? store.firstFound(ask) : ask(store.shardOf(key))
 }
@@ -90,6 +98,10 @@ function jobFacts(id: string, job: Job): Omit<JobFacts, 'wait'> {
     endedAt: endedAt >= 0 ? endedAt : undefined,
     error: job.hasError ? job.error : undefined,
   }
+}
+
+function underFacts({ isExact, waitAtMost, totals }: Answer<typeof underRow>): UnderTotals {
+  return { isExact, totals, waitAtMost: waitAtMost < 0 ? undefined : waitAtMost }
 }
 
 function waitFacts(job: Job, wait: Wait, ids: readonly string[]): WaitFacts {

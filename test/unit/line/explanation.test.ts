@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { DAY, HOUR, MILLISECOND, MINUTE, SECOND } from '../../../src/core/duration.ts'
 import { explain } from '../../../src/line/explanation.ts'
-import { spokenDuration } from '../../../src/line/explanation-text.ts'
+import { spokenDuration } from '../../../src/line/hold-text.ts'
 import type { JobFacts, WaitFacts } from '../../../src/line/job-facts.ts'
 
 const NOW = 1_700_000_000 * SECOND

@@ -8,7 +8,7 @@ do
   end
 
   -- Whether nothing else waits below its totals, and nothing but a pace decides.
-  local function is_alone(bucket, totals, now)
+  function family.is_alone(bucket, totals, now)
     if retrying(bucket) > 0 or not is_steady(bucket) then return false end
     for _, total in ipairs(totals) do
       if total.waiting > bucket.waiting or not is_steady(total) or total.paused == 1 or total.frozen > now then return false end
@@ -31,7 +31,7 @@ do
 
   local function refused_at(bucket, totals, total, own, others, now)
     local reason = total.paused == 1 and 'paused' or 'full'
-    if is_alone(bucket, totals, now) and own <= bucket.waiting then
+    if family.is_alone(bucket, totals, now) and own <= bucket.waiting then
       local from, interval = projection_of(bucket, now).slot, bucket.interval
       for _, shared in ipairs(totals) do from, interval = math.max(from, next_slot(shared, now)), math.max(interval, shared.interval) end
       return nil, reason, from + interval * (own - 1), nil, nil, total.key
@@ -44,10 +44,9 @@ do
   local function departure_under(bucket, totals, now)
     local at, ahead, child = projection_of(bucket, now).slot, bucket.waiting - bucket.grantedCost, bucket.member
     for _, total in ipairs(totals) do
-      local weights = total.weights + (child.standing == 1 and 0 or child.weight)
-      ahead = math.min(total.waiting - total.grantedCost, ahead * weights / child.weight)
-      at = math.max(at, next_slot(total, now) + total.interval * ahead)
-      child = total
+      local departs_at
+      departs_at, ahead = family.place_under(total, child, ahead, 0, now)
+      at, child = math.max(at, departs_at), total
     end
     return at
   end
@@ -73,7 +72,7 @@ do
     for _, total in ipairs(totals) do
       if total.paused == 1 and deadline < INF then return nil, 'paused', now + total.interval, true, nil, total.key end
     end
-    is_estimate = is_estimate or not is_alone(bucket, totals, now)
+    is_estimate = is_estimate or not family.is_alone(bucket, totals, now)
     return math.max(departs_at, departure_under(bucket, totals, now)), place, nil, is_estimate
   end
 
