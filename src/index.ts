@@ -65,6 +65,7 @@ export type { Costs } from './core/usage.ts'
 export type { Handler } from './line/attempt.ts'
 export type { BucketPage, BucketQueryInput as BucketQuery } from './line/bucket-query.ts'
 export type { ShapedWorker } from './line/engine.ts'
+export type { FamilyPage, FamilyQueryInput as FamilyQuery } from './line/family-query.ts'
 export type {
   LiveRuleBook,
   LoadedRules,

@@ -31,7 +31,12 @@ export interface BucketView {
   readonly jobs: number
   readonly retrying: number
   readonly running: number
-  /** When the next job departs; absent if none waits or the bucket is paused. */
+  /** The total right above it, such as `stripe/`; absent where there is none. */
+  readonly total?: string
+  /**
+   * When the next job departs; absent if none waits or the bucket is paused. Below totals no earlier than they let any job go: whose turn
+   * it is then is not said here.
+   */
   readonly nextDepartureAt?: number
   /** How long the oldest job has waited, 0 if none waits; and since when. */
   readonly oldestWaitMs: number

@@ -40,3 +40,12 @@ export function* placesUnder(
     child = total
   }
 }
+
+/** `at`, or when all totals above the child let a job of it go, if that is later; Infinity: one of them is paused. */
+export function notBefore(child: Child, at: number, now: number): number {
+  let later = at
+  for (const { bucket } of totalsAbove(child)) {
+    later = bucket.paused ? Number.POSITIVE_INFINITY : Math.max(later, nextSlot(bucket, now))
+  }
+  return later
+}

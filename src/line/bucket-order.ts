@@ -129,7 +129,11 @@ export function encodeCursor({ sort }: BucketOrder, { value, key, at, seen }: Bo
 }
 
 /** @throws InvalidOptionsError */
-export function readCursor({ cursor }: BucketQuery, order: BucketOrder): Bookmark | undefined {
+export function readCursor(
+  { cursor }: Pick<BucketQuery, 'cursor'>,
+  order: BucketOrder,
+  verb = 'buckets',
+): Bookmark | undefined {
   if (cursor === undefined) return undefined
   try {
     const [sort, value, key, at, seen] = bookmarkSchema.parse(
@@ -140,7 +144,7 @@ export function readCursor({ cursor }: BucketQuery, order: BucketOrder): Bookmar
     // Said below.
   }
   throw new InvalidOptionsError(
-    `buckets: expected cursor to come from an earlier page of the same order, got: ${quote(cursor)}`,
+    `${verb}: expected cursor to come from an earlier page of the same order, got: ${quote(cursor)}`,
   )
 }
 

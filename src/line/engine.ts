@@ -9,6 +9,7 @@ import type { Costs } from '../core/usage.ts'
 import type { Handler } from './attempt.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from './bucket-query.ts'
+import type { FamilyPage, FamilyQuery } from './family-query.ts'
 import type { JobRequest } from './job.ts'
 import type { LiveRuleBook } from './limits.ts'
 import type { WorkSettings } from './options.ts'
@@ -75,6 +76,7 @@ export interface LineViews {
   inspect(key: string): Awaitable<BucketView | undefined>
   /** The live total of this path. */
   family(path: string): Awaitable<FamilyView | undefined>
+  families(query: FamilyQuery): Awaitable<FamilyPage>
   buckets(query: BucketQuery): Awaitable<BucketPage>
   /** Sums over all live buckets, for each group of keys and the keys below them; an empty group is every key. */
   tally(groups: readonly TallyGroup[]): Awaitable<BucketTally[]>

@@ -9,6 +9,7 @@ import type { Awaitable } from '../line/awaitable.ts'
 import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../line/bucket-query.ts'
 import type { LineViews } from '../line/engine.ts'
 import { explain } from '../line/explanation.ts'
+import type { FamilyPage, FamilyQuery } from '../line/family-query.ts'
 import type { JobFacts, Stall } from '../line/job-facts.ts'
 import { type LiveRuleBook, ruleOf } from '../line/limits.ts'
 import type { MemoryHandoff } from './memory-handoff.ts'
@@ -52,6 +53,10 @@ export class MemoryViews implements LineViews {
 
   family(path: string): FamilyView | undefined {
     return this.#store.family(path, this.#clock.now())
+  }
+
+  families(query: FamilyQuery): Awaitable<FamilyPage> {
+    return this.#walks.run(this.#store.listFamilies(query, this.#clock.now()))
   }
 
   buckets(query: BucketQuery): Awaitable<BucketPage> {

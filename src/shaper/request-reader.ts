@@ -12,6 +12,7 @@ import {
   bucketQuerySchema,
   type TallyGroup,
 } from '../line/bucket-query.ts'
+import { type FamilyQuery, type FamilyQueryInput, familyQuerySchema } from '../line/family-query.ts'
 import type { JobRequest } from '../line/job.ts'
 import type { JobDefaults } from '../line/options.ts'
 import { type FreezeRequest, freezeRequest } from '../line/outcome.ts'
@@ -160,6 +161,11 @@ export function readLineLimit(key: string, input: LineOptions): number {
 /** @throws InvalidOptionsError */
 export function readBucketQuery(query: BucketQueryInput): BucketQuery {
   return parseOptions(bucketQuerySchema, query, 'buckets')
+}
+
+/** @throws InvalidOptionsError */
+export function readFamilyQuery(query: FamilyQueryInput): FamilyQuery {
+  return parseOptions(familyQuerySchema, query, 'families')
 }
 
 const tallySchema = z.strictObject({ groups: z.array(z.array(z.string())) })

@@ -15,6 +15,7 @@ import type { Handler } from '../line/attempt.ts'
 import type { BucketPage, BucketQueryInput, BucketTally, TallyGroup } from '../line/bucket-query.ts'
 import { Emitter, type Listener } from '../line/emitter.ts'
 import type { Engine, ShapedWorker } from '../line/engine.ts'
+import type { FamilyPage, FamilyQueryInput } from '../line/family-query.ts'
 import type { LiveRuleBook } from '../line/limits.ts'
 import type { WorkOptions } from '../line/options.ts'
 import type { Turn } from '../line/turn.ts'
@@ -174,6 +175,11 @@ export class Shaper<Data = unknown, Result = unknown> {
   /** Lists live buckets: filtered, sorted and in pages. One that keeps its place in the order is on exactly one page. */
   async buckets(query: BucketQueryInput = {}): Promise<BucketPage> {
     return this.#engine.views.buckets(requests.readBucketQuery(query))
+  }
+
+  /** Lists live totals: filtered, sorted and in pages, as `buckets` does. What is below one: `buckets({ under: 'stripe' })`. */
+  async families(query: FamilyQueryInput = {}): Promise<FamilyPage> {
+    return this.#engine.views.families(requests.readFamilyQuery(query))
   }
 
   /** Sums over live buckets, for each group of keys and the keys below them. One that moves may count twice. */

@@ -116,3 +116,77 @@ describe.each(DRIVERS)('%s: the view of a total', (_, open) => {
     expect(view?.nextDepartureAt).toBeGreaterThanOrEqual(msAt(60))
   })
 })
+
+describe.each(DRIVERS)('%s: a bucket below totals', (_, open) => {
+  test('names the total right above it, and departs no earlier than those above it allow', async () => {
+    const driver = await openFor(open, { '*': '9, 10/s', 'a/': '20, 1/s', 'a/b/': '9, 10/s' })
+    for (const key of ['a/b/c', 'a/d', 'e']) await driver.admit(request(key, { key }), at(0))
+    expect(await driver.inspect('a/b/c', at(0))).toMatchObject({ total: 'a/b/', nextDepartureAt: msAt(0) })
+    expect(await driver.inspect('a/d', at(0))).toMatchObject({ total: 'a/' })
+    expect(await driver.inspect('e', at(0))).not.toHaveProperty('total')
+    const started = new Set([(await driver.startNext(at(0)))!.key, (await driver.startNext(at(0)))!.key])
+    const left = ['a/b/c', 'a/d'].find((key) => !started.has(key))!
+    expect(await driver.inspect(left, at(0.5))).toMatchObject({ nextDepartureAt: msAt(1) })
+    const { buckets } = await driver.list({ sort: '-nextDepartureAt', under: 'a' }, at(0.5))
+    expect(buckets[0]).toMatchObject({ key: left, nextDepartureAt: msAt(1) })
+    await driver.pause('a/', at(0.5))
+    expect(await driver.inspect(left, at(0.5))).not.toHaveProperty('nextDepartureAt')
+  })
+})
+
+describe.each(DRIVERS)('%s: a list of totals', (_, open) => {
+  const LIMITS = { '*': '9, 10/s', '*/': '10, 1/s', '*/*/': '5, 1/s' }
+  const filled = async () => {
+    const driver = await openFor(open, LIMITS)
+    const jobs = { 'a/1/x': 3, 'a/2/x': 1, 'ab/1/x': 2, 'b/1/x': 1 }
+    for (const [key, count] of Object.entries(jobs)) {
+      for (let n = 0; n < count; n++) await driver.admit(request(`${key}-${n}`, { key }), at(0))
+    }
+    return driver
+  }
+
+  test('has all that live, the fullest first, or by any column', async () => {
+    const driver = await filled()
+    const { families, total, cursor } = await driver.families({}, at(0))
+    expect(families.map(({ path }) => path)).toEqual(['a/1/', 'a/', 'ab/1/', 'a/2/', 'ab/', 'b/1/', 'b/'])
+    expect([total, cursor]).toEqual([7, undefined])
+    expect(families[0]).toEqual(await driver.family('a/1/', at(0)))
+    const byPath = await driver.families({ sort: 'path' }, at(0))
+    expect(byPath.families.map(({ path }) => path)).toEqual([
+      'a/',
+      'a/1/',
+      'a/2/',
+      'ab/',
+      'ab/1/',
+      'b/',
+      'b/1/',
+    ])
+    const byWaiting = await driver.families({ sort: '-waiting', limit: 2 }, at(0))
+    expect(byWaiting.families.map(({ waiting }) => waiting)).toEqual([4, 3])
+  })
+
+  test('has only those below a key, if it is asked so', async () => {
+    const driver = await filled()
+    const { families, total } = await driver.families({ under: 'a', sort: 'path' }, at(0))
+    expect(families.map(({ path }) => path)).toEqual(['a/', 'a/1/', 'a/2/'])
+    expect(total).toBe(3)
+    expect(await driver.families({ under: 'c' }, at(0))).toEqual({ families: [], total: 0 })
+  })
+
+  test('comes in pages, each total on one of them', async () => {
+    const driver = await filled()
+    const paths: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = await driver.families({ limit: 2, sort: 'fill', ...(cursor && { cursor }) }, at(0))
+      expect(page.total).toBe(7)
+      paths.push(...page.families.map(({ path }) => path))
+      cursor = page.cursor
+    } while (cursor !== undefined)
+    expect(paths).toEqual(['b/', 'a/2/', 'ab/', 'b/1/', 'a/', 'ab/1/', 'a/1/'])
+    const other = (await driver.families({ limit: 2 }, at(0))).cursor!
+    await expect(driver.families({ sort: 'path', cursor: other }, at(0))).rejects.toThrow(
+      'families: expected cursor to come from an earlier page of the same order',
+    )
+  })
+})

@@ -4,6 +4,7 @@ import type { LimitInput } from '../../src/core/limit.ts'
 import type { RuleChange } from '../../src/core/rule-layers.ts'
 import type { Costs } from '../../src/core/usage.ts'
 import type { BucketQueryInput } from '../../src/line/bucket-query.ts'
+import type { FamilyQueryInput } from '../../src/line/family-query.ts'
 import type { JobRequest } from '../../src/line/job.ts'
 import type { WhichStart } from '../../src/line/settle.ts'
 import { at, COMPLETED, type Driver, type Ending, type Request, request } from './backend-driver.ts'
@@ -135,6 +136,10 @@ export class AuditedDriver implements Driver {
 
   family(path: string, now: number) {
     return this.#driver.family(path, now)
+  }
+
+  families(query: FamilyQueryInput, now: number) {
+    return this.#driver.families(query, now)
   }
 
   list(query: BucketQueryInput, now: number) {

@@ -9,6 +9,7 @@ import type { Flow, LineView, Recent } from '../../src/core/line-view.ts'
 import type { LayeredRule, RuleChange, RuleLayers } from '../../src/core/rule-layers.ts'
 import type { Costs } from '../../src/core/usage.ts'
 import type { BucketPage, BucketQueryInput } from '../../src/line/bucket-query.ts'
+import type { FamilyPage, FamilyQueryInput } from '../../src/line/family-query.ts'
 import type { JobRequest, WorkerJob } from '../../src/line/job.ts'
 import type { JobFacts } from '../../src/line/job-facts.ts'
 import type { Retention } from '../../src/line/options.ts'
@@ -53,6 +54,7 @@ export interface Driver {
   job(id: string, now: number, key?: string): Promise<JobView | undefined>
   inspect(key: string, now: number): Promise<BucketView | undefined>
   family(path: string, now: number): Promise<FamilyView | undefined>
+  families(query: FamilyQueryInput, now: number): Promise<FamilyPage>
   list(query: BucketQueryInput, now: number): Promise<BucketPage>
   audit(): Promise<Audit>
   facts(id: string, now: number, key?: string): Promise<JobFacts | undefined>

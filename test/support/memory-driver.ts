@@ -5,6 +5,7 @@ import { parseRule } from '../../src/core/rule-book.ts'
 import type { RuleChange } from '../../src/core/rule-layers.ts'
 import type { Costs } from '../../src/core/usage.ts'
 import { type BucketQueryInput, bucketQuerySchema } from '../../src/line/bucket-query.ts'
+import { type FamilyQueryInput, familyQuerySchema } from '../../src/line/family-query.ts'
 import type { Retention } from '../../src/line/options.ts'
 import type { WhichStart } from '../../src/line/settle.ts'
 import type { JobRecord } from '../../src/memory/store/job-record.ts'
@@ -148,6 +149,10 @@ class MemoryDriver implements Driver {
 
   async family(path: string, now: number) {
     return this.#store.views.family(path, now)
+  }
+
+  async families(query: FamilyQueryInput, now: number) {
+    return new WalkTurns().run(this.#store.views.listFamilies(familyQuerySchema.parse(query), now))
   }
 
   async list(query: BucketQueryInput, now: number) {

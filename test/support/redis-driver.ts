@@ -7,6 +7,7 @@ import type { RuleChange } from '../../src/core/rule-layers.ts'
 import type { BaseOrigin } from '../../src/core/rule-view.ts'
 import type { Costs } from '../../src/core/usage.ts'
 import { type BucketQueryInput, bucketQuerySchema } from '../../src/line/bucket-query.ts'
+import { type FamilyQueryInput, familyQuerySchema } from '../../src/line/family-query.ts'
 import { type Retention, retentionOf } from '../../src/line/options.ts'
 import type { WhichStart } from '../../src/line/settle.ts'
 import { Connection } from '../../src/redis/connection/connection.ts'
@@ -250,6 +251,10 @@ class RedisDriver implements Driver {
 
   family(path: string, now: number) {
     return this.#views.family(path, now)
+  }
+
+  families(query: FamilyQueryInput, now: number) {
+    return this.#views.families(familyQuerySchema.parse(query), now)
   }
 
   list(query: BucketQueryInput, now: number) {

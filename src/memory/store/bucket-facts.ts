@@ -3,6 +3,7 @@ import type { BucketState, BucketView } from '../../core/bucket-view.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import { formatLimit, hasParts, type Limit } from '../../core/limit.ts'
 import { roomAt, usedAt } from '../../core/quota.ts'
+import { notBefore } from '../../core/total-place.ts'
 import { type Counted, chargesOf, holdOf, type Usage } from '../../core/usage.ts'
 import type { BucketFacts } from '../../line/bucket-order.ts'
 import type { LineHold } from '../../line/job-facts.ts'
@@ -65,7 +66,9 @@ export class FactsAt implements BucketFacts {
   }
 
   get nextDepartureAt(): number | undefined {
-    return finite(nextDeparture(this.#bucket, this.#now))
+    const { member } = this.#bucket
+    const own = nextDeparture(this.#bucket, this.#now)
+    return finite(member === undefined ? own : notBefore(member, own, this.#now))
   }
 
   get oldestWaitMs(): number {
@@ -95,6 +98,7 @@ export function viewOf(bucket: MemoryBucket, now: number): BucketView {
     jobs: facts.jobs,
     retrying: facts.retrying,
     running: facts.running,
+    ...(bucket.member !== undefined && { total: bucket.member.total.path }),
     ...(nextDepartureAt !== undefined && { nextDepartureAt }),
     oldestWaitMs: facts.oldestWaitMs,
     ...(waitingSince !== undefined && { waitingSince }),

@@ -40,6 +40,15 @@ export class Families {
     return this.#totals.get(path)
   }
 
+  /** All live totals. The walk ends although others come and go meanwhile. */
+  *each(): Generator<MemoryTotal> {
+    let left = this.#totals.size
+    for (const total of this.#totals.values()) {
+      if (left-- === 0) return
+      yield total
+    }
+  }
+
   /** The live total of this path, or a new one, which does not live until `keep`; undefined: no rule has it. */
   find(path: string): MemoryTotal | undefined {
     const total = this.#totals.get(path) ?? this.#innermost(path.slice(0, -1))

@@ -3,7 +3,7 @@ import { bucketState } from '../../core/bucket-view.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import type { FamilyView } from '../../core/family-view.ts'
 import { formatLimit, hasParts } from '../../core/limit.ts'
-import { type Child, totalsAbove } from '../../core/total.ts'
+import { notBefore } from '../../core/total-place.ts'
 import { chargesOf, roomAt } from '../../core/usage.ts'
 import { partsView } from '../../line/parts-view.ts'
 import { holdAt, quotaCounts } from './bucket-facts.ts'
@@ -31,15 +31,6 @@ export function familyViewOf(total: MemoryTotal, now: number): FamilyView {
     paused,
     ...(hasParts(limit) && partsOf(total, now)),
   }
-}
-
-/** `at`, or when all totals above the child let a job of it go, if that is later; Infinity: one of them is paused. */
-export function notBefore(child: Child, at: number, now: number): number {
-  let later = at
-  for (const { bucket } of totalsAbove(child)) {
-    later = bucket.paused ? Number.POSITIVE_INFINITY : Math.max(later, nextSlot(bucket, now))
-  }
-  return later
 }
 
 /** When its own limit lets the next job below it depart; Infinity: not before something changes. */

@@ -6,10 +6,12 @@ import { isEnded, type JobView } from '../../core/job.ts'
 import { formatLimit } from '../../core/limit.ts'
 import type { Flow, LineJob, LineView, Recent } from '../../core/line-view.ts'
 import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../../line/bucket-query.ts'
+import type { FamilyPage, FamilyQuery } from '../../line/family-query.ts'
 import type { JobFacts, WaitFacts } from '../../line/job-facts.ts'
 import { viewOf } from './bucket-facts.ts'
 import { listBuckets, tallyBuckets, type Walk } from './bucket-walk.ts'
 import { familyViewOf } from './family-facts.ts'
+import { listFamilies } from './family-walk.ts'
 import type { JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
 import { aheadOf } from './jobs-ahead.ts'
@@ -42,6 +44,11 @@ export class StoreViews {
   family(path: string, now: number): FamilyView | undefined {
     const total = this.#buckets.families.get(path)
     return total && familyViewOf(total, now)
+  }
+
+  /** Pauses as `list` does. @throws InvalidOptionsError */
+  listFamilies(query: FamilyQuery, now: number): Walk<FamilyPage> {
+    return listFamilies(this.#buckets.families, query, now)
   }
 
   /** The keys of all live buckets. The walk ends although others come and go meanwhile. */

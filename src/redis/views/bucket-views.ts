@@ -33,6 +33,9 @@ const bucketRow = row({
   lastStart: number,
   firstAdmission: number,
   lastAdmission: number,
+  /** The total right above it, or '', and when those above it let its next job go. */
+  total: text,
+  aboveAt: number,
   /** Where the limit has more than a pace: the places that are taken, the quota that holds the head, and what its quotas count. */
   parts: optional(partsRow),
 })
@@ -105,7 +108,8 @@ export class BucketViews {
 
   #view(bucket: Answer<typeof bucketRow>, now: number): BucketView {
     const { key, pattern, limit, capacity, waiting, jobs, retrying, running, isPaused } = bucket
-    const { nextDeparture, frozenUntil, firstAdmission, parts } = bucket
+    const { frozenUntil, firstAdmission, total, parts } = bucket
+    const nextDeparture = Math.max(bucket.nextDeparture, bucket.aboveAt)
     const isFrozen = frozenUntil > now
     const lastUse = Math.max(bucket.lastStart, bucket.lastAdmission)
     return {
@@ -119,6 +123,7 @@ export class BucketViews {
       jobs,
       retrying,
       running,
+      ...(total !== '' && { total }),
       ...(Number.isFinite(nextDeparture) && { nextDepartureAt: nextDeparture / MILLISECOND }),
       oldestWaitMs: Math.max(0, now - firstAdmission) / MILLISECOND,
       ...(Number.isFinite(firstAdmission) && { waitingSince: firstAdmission / MILLISECOND }),

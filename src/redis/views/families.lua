@@ -33,7 +33,9 @@ end
 local function departure_under(total, at)
   local path = total.parent
   while path ~= '' do
-    local above = family.total(path) or foreign('totals')
+    -- One that is missing begins anew with the next call that writes.
+    local above = family.total(path)
+    if not above then return at end
     at = above.paused == 1 and INF or math.max(at, next_slot(above, now))
     path = above.parent
   end

@@ -11,6 +11,7 @@ import { REJECT_REASONS } from '../../core/verdict.ts'
 import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../../line/bucket-query.ts'
 import type { LineViews } from '../../line/engine.ts'
 import { explain } from '../../line/explanation.ts'
+import type { FamilyPage, FamilyQuery } from '../../line/family-query.ts'
 import type { JobFacts } from '../../line/job-facts.ts'
 import { idOfName } from '../scripts/job-id.ts'
 import { type Answer, list, number, optional, rest, row, text, word } from '../scripts/reply.ts'
@@ -20,6 +21,7 @@ import { audit } from './audit.ts'
 import { BucketList } from './bucket-list.ts'
 import { BucketViews } from './bucket-views.ts'
 import { readFacts } from './explain.ts'
+import { FamilyList } from './family-list.ts'
 import { FamilyViews } from './family-views.ts'
 import { readJob } from './job.ts'
 import { tally } from './tally.ts'
@@ -67,6 +69,7 @@ export class RedisViews implements LineViews {
   readonly #ports: RedisViewsPorts
   readonly #buckets: BucketViews
   readonly #families: FamilyViews
+  readonly #familyList: FamilyList
   readonly #list: BucketList
 
   constructor(store: Store, ports: RedisViewsPorts) {
@@ -74,6 +77,7 @@ export class RedisViews implements LineViews {
     this.#ports = ports
     this.#buckets = new BucketViews(store, () => ports.durability())
     this.#families = new FamilyViews(store)
+    this.#familyList = new FamilyList(store, this.#families)
     this.#list = new BucketList(store, this.#buckets)
   }
 
@@ -90,6 +94,11 @@ export class RedisViews implements LineViews {
     const shard = (await this.#opened()).shardOf(path)
     const [view] = await this.#families.ofPaths(shard, [path], now)
     return view
+  }
+
+  async families(query: FamilyQuery, now?: number): Promise<FamilyPage> {
+    await this.#opened()
+    return this.#familyList.page(query, now)
   }
 
   async buckets(query: BucketQuery, now?: number): Promise<BucketPage> {

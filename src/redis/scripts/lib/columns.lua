@@ -16,7 +16,10 @@ local COLUMNS = {
   jobs = function(bucket) return bucket.inLine + bucket.inHanded, 0 end,
   retrying = function(bucket) return retrying(bucket), 0 end,
   running = function(bucket) return bucket.running, 0 end,
-  nextDepartureAt = function(bucket, at) return or_zero(next_departure(bucket, at)), usage.of(bucket) and 1 or 0 end,
+  nextDepartureAt = function(bucket, at)
+    local _, above_at = above(bucket, at)
+    return or_zero(math.max(next_departure(bucket, at), above_at)), usage.of(bucket) and 1 or 0
+  end,
   oldestWaitMs = function(bucket)
     local first, _, reads = admissions(bucket)
     return math.max(LEAST, -first), reads

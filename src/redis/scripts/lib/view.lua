@@ -36,6 +36,17 @@ local function next_departure(bucket, now)
   return usage.binding(bucket) and usage.first_at(bucket, slot) or slot
 end
 
+-- The total right above the bucket, and when those above it let its next job go; '' and -Infinity: none decides about it.
+local function above(bucket, now)
+  if not bucket.member then return '', -INF end
+  family.isReadOnly = true
+  local totals, at = family.totals_of(bucket), -INF
+  for _, total in ipairs(bucket.granted == '' and totals or {}) do
+    at = total.paused == 1 and INF or math.max(at, next_slot(total, now))
+  end
+  return totals[1].key, at
+end
+
 -- How many places are taken; the quota for which the head waits until it departs (its place from 0 on; -1: none), how many units come
 -- free then, how many the head needs and how many count; and of each quota what counts, and when one more job has room. nil without
 -- further parts.
@@ -56,10 +67,11 @@ local function view_of(bucket, now)
   read_line(bucket)
   local first, last, reads = admissions(bucket)
   local at = next_departure(bucket, now)
+  local total, above_at = above(bucket, now)
   return {
     bucket.key, bucket.pattern, usage.limit_text(bucket), text(bucket.capacity), text(bucket.waiting),
     text(bucket.inLine + bucket.inHanded), text(retrying(bucket)), text(bucket.running),
     text(at), text(bucket.frozen), text(bucket.paused), text(bucket.lastStart), text(first),
-    text(last), parts_of(bucket, at, now),
+    text(last), total, text(above_at), parts_of(bucket, at, now),
   }, reads
 end
