@@ -1,5 +1,6 @@
 import { quote } from '../core/describe.ts'
 import type { BucketPage, BucketQuery } from '../line/bucket-query.ts'
+import type { FamilyPage, FamilyQuery } from '../line/family-query.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 import type { Principal } from './access.ts'
 import { Problem } from './problem.ts'
@@ -28,6 +29,18 @@ export async function listBuckets(
   if (head !== undefined) return shaper.buckets({ ...query, prefix: '', under: head })
   if (prefixes.some((allowed) => prefix.startsWith(`${allowed}/`))) return shaper.buckets(query)
   throw forbidden('prefix', prefix, prefixes)
+}
+
+/** The same for totals: a principal with prefixes sees those of one of them. @throws Problem 403 */
+export async function listFamilies(
+  shaper: Shaper,
+  { prefixes }: Pick<Principal, 'prefixes'>,
+  query: FamilyQuery,
+): Promise<FamilyPage> {
+  const under = query.under ?? (prefixes.length === 1 ? prefixes[0] : undefined)
+  if (under === undefined && prefixes.length > 0) throw forbidden('under', '', prefixes)
+  if (under !== undefined && !isWithin(prefixes, under)) throw forbidden('under', under, prefixes)
+  return shaper.families({ ...query, ...(under !== undefined && { under }) })
 }
 
 function forbidden(what: string, got: string, prefixes: readonly string[]): Problem {

@@ -1,16 +1,20 @@
 import { z } from '@hono/zod-openapi'
 import { BUCKET_STATES, type BucketView, DURABILITIES } from '../core/bucket-view.ts'
 import type { JobExplanation } from '../core/explanation-view.ts'
+import type { FamilyView } from '../core/family-view.ts'
 import { HOLD_REASONS } from '../core/hold.ts'
 import { JOB_STATES, type JobView } from '../core/job.ts'
 import type { LineView, Recent } from '../core/line-view.ts'
 import { REJECT_REASONS } from '../core/verdict.ts'
 import type { BucketPage } from '../line/bucket-query.ts'
+import type { FamilyPage } from '../line/family-query.ts'
 import { ruleSchema } from './rule-schemas.ts'
 import { SCOPES, type Session } from './wire.ts'
 
 const time = z.number().openapi({ description: 'Milliseconds since the epoch.' })
 const units = z.number().openapi({ description: 'Cost units.' })
+
+const total = z.string()
 
 const costs = z
   .record(z.string(), z.number())
@@ -44,8 +48,35 @@ export const holdSchema = z.strictObject({
     .string()
     .optional()
     .openapi({ description: 'The quota that holds it.', example: '90000 tokens/minute' }),
+  total: z
+    .string()
+    .optional()
+    .openapi({ description: 'The total that holds it, where its bucket does not.', example: 'stripe/' }),
   detail: z.string(),
 })
+
+const parts = {
+  quotas: z
+    .array(
+      z.strictObject({
+        quota: z.string().openapi({ example: '2000/day' }),
+        used: z.number(),
+        amount: z.number(),
+        roomAt: time.optional(),
+      }),
+    )
+    .optional()
+    .openapi({
+      description: 'What the quotas of the limit count; `roomAt` is when another job has room, if not now.',
+    }),
+  places: z
+    .strictObject({ taken: z.number(), of: z.number() })
+    .optional()
+    .openapi({ description: 'How many may run at once, and do; only where the limit says so.' }),
+  heldBy: holdSchema.optional().openapi({
+    description: 'What holds the first job of its line; only where the limit has more than a pace.',
+  }),
+}
 
 export const bucketSchema = z
   .strictObject({
@@ -59,35 +90,40 @@ export const bucketSchema = z
     jobs: z.number(),
     retrying: z.number(),
     running: z.number(),
+    total: total.optional().openapi({ description: 'The total right above it.', example: 'stripe/' }),
     nextDepartureAt: time.optional(),
     oldestWaitMs: z.number(),
     waitingSince: time.optional(),
     frozenUntil: time.optional(),
     paused: z.boolean(),
-    quotas: z
-      .array(
-        z.strictObject({
-          quota: z.string().openapi({ example: '2000/day' }),
-          used: z.number(),
-          amount: z.number(),
-          roomAt: time.optional(),
-        }),
-      )
-      .optional()
-      .openapi({
-        description: 'What the quotas of the limit count; `roomAt` is when another job has room, if not now.',
-      }),
-    places: z
-      .strictObject({ taken: z.number(), of: z.number() })
-      .optional()
-      .openapi({ description: 'How many may run at once, and do; only where the limit says so.' }),
-    heldBy: holdSchema.optional().openapi({
-      description: 'What holds the first job of its line; only where the limit has more than a pace.',
-    }),
+    ...parts,
     lastUsedAt: time.optional(),
     durability: z.enum(DURABILITIES),
   })
   .openapi('Bucket') satisfies z.ZodType<BucketView>
+
+export const familySchema = z
+  .strictObject({
+    path: z.string().openapi({ description: 'How the keys of the family begin.', example: 'stripe/' }),
+    total: total.optional().openapi({ description: 'The total right above it.' }),
+    pattern: z.string(),
+    limit: z.string(),
+    state: z.enum(BUCKET_STATES),
+    waiting: units.openapi({ description: 'Cost units that wait in all lines below it.' }),
+    capacity: z.number(),
+    fill: z.number(),
+    running: z.number(),
+    children: z.number().openapi({ description: 'Live buckets and live totals right below it.' }),
+    nextDepartureAt: time.optional(),
+    frozenUntil: time.optional(),
+    paused: z.boolean(),
+    ...parts,
+  })
+  .openapi('Family') satisfies z.ZodType<FamilyView>
+
+export const familyPageSchema = z
+  .strictObject({ families: z.array(familySchema), total: z.number(), cursor: z.string().optional() })
+  .openapi('FamilyPage') satisfies z.ZodType<FamilyPage>
 
 export const bucketPageSchema = z
   .strictObject({
@@ -149,6 +185,25 @@ export const explanationSchema = z
       .literal(true)
       .optional()
       .openapi({ description: 'It may depart later or earlier than `departsAt`.' }),
+    waitMsAtMost: z.number().optional().openapi({
+      description: 'It waits no longer, if nobody comes who has no line now; only below totals.',
+    }),
+    totals: z
+      .array(
+        z.strictObject({
+          total,
+          limit: z.string(),
+          others: z.number().openapi({ description: 'Other children of the total with jobs that wait.' }),
+          share: z
+            .number()
+            .openapi({ description: 'The part of the limit that is for this one, by weight.' }),
+          turn: z
+            .number()
+            .openapi({ description: 'About which departure of the family it is; 1: the next.' }),
+        }),
+      )
+      .optional()
+      .openapi({ description: 'Its place below each total above its bucket, the innermost first.' }),
     holds: z.array(holdSchema).openapi({ description: 'What the job waits for, the longest wait first.' }),
     ahead: z
       .strictObject({

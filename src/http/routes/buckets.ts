@@ -1,9 +1,11 @@
+import { z } from '@hono/zod-openapi'
 import { quote } from '../../core/describe.ts'
 import { jsonRefusal } from '../../core/job.ts'
-import { checkKey } from '../../core/key.ts'
+import { checkKey, isTotal } from '../../core/key.ts'
 import { bucketQuerySchema } from '../../line/bucket-query.ts'
+import { familyQuerySchema } from '../../line/family-query.ts'
 import { readRequest } from '../body.ts'
-import { listBuckets } from '../bucket-list.ts'
+import { listBuckets, listFamilies } from '../bucket-list.ts'
 import { jsonContent } from '../operation.ts'
 import { Problem } from '../problem.ts'
 import { readQuery } from '../query.ts'
@@ -11,7 +13,9 @@ import { forecastQuerySchema, freezeSchema } from '../request-schemas.ts'
 import { assertRoomToAct } from '../room.ts'
 import type { Route, RouteContext } from '../route.ts'
 import { forecastSchema } from '../verdict-schemas.ts'
-import { bucketPageSchema, bucketSchema } from '../view-schemas.ts'
+import { bucketPageSchema, bucketSchema, familyPageSchema, familySchema } from '../view-schemas.ts'
+
+const bucketOrFamily = z.union([bucketSchema, familySchema])
 
 const DONE = { 204: { description: 'Done.' } } as const
 
@@ -38,17 +42,31 @@ export function bucketRoutes(api: RouteContext): Route[] {
     },
     {
       method: 'get',
+      path: '/v1/families',
+      scope: 'read',
+      summary: 'List live totals, sorted and in pages',
+      request: { query: familyQuerySchema },
+      answers: { 200: { description: 'A page.', ...jsonContent(familyPageSchema) } },
+      problems: ['invalid'],
+      answer: async ({ context, principal }) => {
+        const query = readQuery(context.req.url, familyQuerySchema, ['limit'])
+        return context.json(await walks.run(principal, () => listFamilies(shaper, principal, query)))
+      },
+    },
+    {
+      method: 'get',
       path: '/v1/buckets/{key}',
       scope: 'read',
-      summary: 'Get a live bucket',
-      answers: { 200: { description: 'The bucket.', ...jsonContent(bucketSchema) } },
+      summary: 'Get a live bucket; with a key that ends in a slash, the live total of that family',
+      answers: { 200: { description: 'The bucket, or the total.', ...jsonContent(bucketOrFamily) } },
       problems: ['not-found'],
       answer: async ({ context, subject: key }) => {
         const bucket = await shaper.inspect(key)
         if (bucket !== undefined) return context.json(bucket)
-        throw new Problem('not-found', {
-          detail: `the bucket ${quote(key)} is not live: it is empty, and a job could start at once`,
-        })
+        const why = isTotal(key)
+          ? `the total ${quote(key)} is not live: no rule limits the sum of that family, or nothing lives below it`
+          : `the bucket ${quote(key)} is not live: it is empty, and a job could start at once`
+        throw new Problem('not-found', { detail: why })
       },
     },
     {

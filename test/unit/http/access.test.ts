@@ -36,6 +36,7 @@ const OPERATIONS: readonly Operation[] = [
   },
   { method: 'DELETE', path: '/v1/jobs/{id}', scope: 'enqueue', status: 204 },
   { method: 'GET', path: '/v1/buckets', scope: 'read', status: 200 },
+  { method: 'GET', path: '/v1/families', scope: 'read', status: 200 },
   { method: 'GET', path: '/v1/buckets/{key}', scope: 'read', status: 200 },
   { method: 'GET', path: '/v1/buckets/{key}/forecast', scope: 'read', status: 200 },
   { method: 'GET', path: '/v1/buckets/{key}/line', scope: 'read', status: 200 },

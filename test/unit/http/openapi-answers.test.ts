@@ -20,7 +20,7 @@ const TOKENS = [
 async function stage() {
   const metrics = async () => ({ contentType: 'text/plain', text: 'up 1\n' })
   const api = new Api(
-    { 'k/*': '2, 1/s', 'm/*': '2, 1/s', full: '1, 1/h' },
+    { 'k/*': '2, 1/s', 'k/': '9, 1/s', 'm/*': '2, 1/s', full: '1, 1/h' },
     { tokens: TOKENS, metrics, dashboard: PAGE, bodyLimitBytes: 1_024, batchLimitBytes: 1_024, maxRules: 1 },
   )
   const ops = { token: 't' }
@@ -67,7 +67,13 @@ const CALLS: Readonly<Record<string, readonly (readonly [path: string, call?: Ca
     ['/v1/jobs/cancelled?key='],
   ],
   'get /v1/buckets': [['/v1/buckets'], ['/v1/buckets?sort=nonsense']],
-  'get /v1/buckets/{key}': [['/v1/buckets/k%2Flive'], ['/v1/buckets/k%2Fempty']],
+  'get /v1/families': [['/v1/families'], ['/v1/families?sort=nonsense']],
+  'get /v1/buckets/{key}': [
+    ['/v1/buckets/k%2Flive'],
+    ['/v1/buckets/k%2F'],
+    ['/v1/buckets/k%2Fempty'],
+    ['/v1/buckets/m%2F'],
+  ],
   'get /v1/buckets/{key}/forecast': [['/v1/buckets/k%2Flive/forecast'], ['/v1/buckets/none/forecast']],
   'get /v1/buckets/{key}/line': [['/v1/buckets/k%2Flive/line'], ['/v1/buckets/k%2Fempty/line']],
   'get /v1/buckets/{key}/recent': [['/v1/buckets/k%2Flive/recent']],
