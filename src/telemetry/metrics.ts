@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { monotonicNow } from '../core/clock.ts'
 import type { RedisErrorKind } from '../core/diagnostics.ts'
 import { MILLISECOND } from '../core/duration.ts'
+import { isTotal } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 import { Census, type Count, HOLDING_PARTS, type PartsCount } from './census.ts'
@@ -62,7 +63,8 @@ export function collectMetrics(shaper: Shaper, input: MetricsOptions = {}): Metr
   const instruments = createInstruments(registry)
   const labels = new PatternLabels(options.maxPatterns, (pattern) => instruments.gapRatio.zero({ pattern }))
   const nameKnown = () => {
-    const rules = shaper.limits.list()
+    // No bucket is governed by a total.
+    const rules = shaper.limits.list().filter(({ pattern }) => !isTotal(pattern))
     // With more rules, patterns get labels as they occur.
     if (rules.length <= options.maxPatterns) for (const { pattern } of rules) labels.of(pattern)
   }

@@ -304,4 +304,15 @@ describe('a total', () => {
     expect(family).toMatchObject({ waiting: 2, children: 1, nextDepartureAt: 1_000 })
     await expect(shaper.inspect('a//..')).rejects.toThrow('no segment')
   })
+
+  test('that is paused lets no bucket below it say when it departs', async () => {
+    const { shaper } = lineOf({ 'a/*': '100, 10/s', 'a/': '200, 3/s' })
+    await fill(shaper, 'a/b', 2)
+    expect(await shaper.inspect('a/b')).toMatchObject({ total: 'a/', nextDepartureAt: 0 })
+    await shaper.pause('a/')
+    expect(await shaper.inspect('a/b')).not.toHaveProperty('nextDepartureAt')
+    expect(await shaper.inspect('a/')).toMatchObject({ state: 'paused', waiting: 2 })
+    expect((await shaper.families()).families.map(({ path }) => path)).toEqual(['a/'])
+    await expect(shaper.families({ under: '' })).rejects.toThrow('families')
+  })
 })

@@ -389,3 +389,12 @@ test.each([
   expect(collect).toThrow(InvalidOptionsError)
   expect(collect).toThrow(message)
 })
+
+test('the pattern of a total is that of no bucket, and has no series of its own', async () => {
+  const stage = new Stage({ '*': '5, 2/s', 'k/': '9, 1/s' })
+  const metrics = watched(stage)
+  await stage.fill('k/x', 2)
+  const { samples } = await metrics.read()
+  const patterns = new Set(samples.flatMap(({ labels }) => labels['pattern'] ?? []))
+  expect([...patterns]).toEqual(['*'])
+})
