@@ -16,7 +16,7 @@ import { WaitingRoom } from './waiting-room.ts'
 const SLACK = 2 * MILLISECOND
 /** So many jobs that expired here are remembered: the transport may deliver one again, which it does within seconds. */
 const MOST_EXPIRED = 1_000
-/** For so long it is tried to give a job back: a worker that closes while Redis is away does not wait for it. */
+/** A gate that closes while Redis is away tries for so long to give a job back; any other does while it has the lease of the job. */
 const GIVES_BACK = SECOND
 
 export interface RedisGatePorts extends StartSequencePorts {
@@ -51,7 +51,8 @@ export class RedisGate {
   readonly #held = new Map<string, Promise<void>>()
   /** By name, the jobs that expired here: the store would repeat its answer, and each is reported once. */
   readonly #expired = new Set<string>()
-  #isClosed = false
+  /** By the local clock; Infinity: it is open. */
+  #closedAt = Number.POSITIVE_INFINITY
 
   constructor(ports: RedisGatePorts) {
     this.#ports = ports
@@ -127,10 +128,14 @@ export class RedisGate {
 
   /** Takes no more jobs, and gives back those that have not started; a job that cannot be given back returns with its lease. */
   async close(): Promise<void> {
-    this.#isClosed = true
+    this.#closedAt = this.#ports.clock.now()
     this.#endRest()
     for (const queue of this.#queues.values()) queue.giveBack()
     await Promise.all([...this.#entries.keys()].map((name) => this.#held.get(name)))
+  }
+
+  get #isClosed(): boolean {
+    return this.#closedAt !== Number.POSITIVE_INFINITY
   }
 
   async #hold(job: Delivery, name: string): Promise<void> {
@@ -179,12 +184,16 @@ export class RedisGate {
     this.#queues.delete(key)
   }
 
-  /** Tries again for a moment, in which a broken connection is made anew; after that the lease ends, and the store takes the job back. */
-  async #giveBack({ job: { shard, id, epoch, key }, isUrgent }: GateEntry): Promise<void> {
-    const { calls, clock, worker } = this.#ports
+  /**
+   * Tries again until Redis is back: all behind the job wait for it, and a slot that it was granted counts as a crash once the lease
+   * ends.
+   */
+  async #giveBack({ job, isUrgent }: GateEntry): Promise<void> {
+    const { calls, clock, leases, worker } = this.#ports
+    const { shard, id, epoch, key } = job
+    const since = clock.now()
     // Another worker is to have it at once.
-    const delay = this.#isClosed || isUrgent ? 0 : this.#room.awayFor(key, clock.now())
-    const until = clock.now() + GIVES_BACK
+    const delay = this.#isClosed || isUrgent ? 0 : this.#room.awayFor(key, since)
     for (let failures = 1; ; failures++) {
       try {
         await calls.finish(shard, { id, epoch, outcome: { kind: 'back', worker, delay } })
@@ -192,7 +201,7 @@ export class RedisGate {
       } catch {
         // The call has reported it.
         const at = clock.now() + retryDelay(failures)
-        if (at > until) return
+        if (leases.isSurelyOver(job) || at > Math.max(since, this.#closedAt) + GIVES_BACK) return
         await new Promise<void>((resolve) => void clock.wake(at, resolve, SLACK))
       }
     }

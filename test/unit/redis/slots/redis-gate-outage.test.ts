@@ -125,3 +125,60 @@ describe('a job that expired at the gate', () => {
     expectEmpty(stage)
   })
 })
+
+describe('a job for which there is no handler, where the store goes away', () => {
+  /** The only handler is taken, and the job waits for it until it is to be given back. */
+  async function waitingStage() {
+    const stage = await new GateStage().open(1, 1)
+    stage.runs = 60_000_000
+    stage.take(stage.store.hand('a'))
+    await stage.pass(20)
+    const [job] = stage.store.hand('b')
+    const done = stage.take([job!])
+    await stage.pass(20)
+    stage.store.isDown = true
+    await stage.pass(6_000)
+    expect([stage.ids(), done, calls(stage, 'finish b1').length > 1]).toEqual([['a1'], [], true])
+    stage.errors.length = 0
+    return { stage, done, job: job! }
+  }
+
+  test('is given back once the store is back, and does not wait for the end of its lease', async () => {
+    const { stage, done } = await waitingStage()
+    stage.store.isDown = false
+    await stage.pass(1_200)
+    expect(stage.store.finished.map(([id, { outcome }]) => [id, outcome.kind])).toEqual([['b1', 'back']])
+    expect(done).toEqual(['b1'])
+    await stage.pass(60_000)
+    expectEmpty(stage)
+  })
+
+  test('is left to its lease where another worker has it by then', async () => {
+    const { stage, done, job } = await waitingStage()
+    stage.store.take(job.id)
+    stage.leases[0]!.lose(job)
+    await stage.pass(4_000)
+    expect(done).toEqual(['b1'])
+    const asked = calls(stage, 'finish b1').length
+    await stage.pass(4_000)
+    expect(calls(stage, 'finish b1')).toHaveLength(asked)
+    stage.store.isDown = false
+    await stage.pass(60_000)
+    stage.errors.length = 0
+    expectEmpty(stage)
+  })
+
+  test('is left to its lease a moment after the gate has begun to close', async () => {
+    const { stage, done } = await waitingStage()
+    let isClosed = false
+    void stage.gates[0]!.close().then(() => {
+      isClosed = true
+    })
+    await stage.pass(2_500)
+    expect([isClosed, done]).toEqual([true, ['b1']])
+    stage.store.isDown = false
+    await stage.pass(60_000)
+    stage.errors.length = 0
+    expectEmpty(stage)
+  })
+})
