@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { aPlan } from './judge/planted.ts'
 import { openStore } from './open-store.ts'
 import { drawPlan } from './plan/draw.ts'
 import { runPlan } from './run-plan.ts'
@@ -24,4 +25,16 @@ test('what a caller had asked for that was killed last is looked up before the r
   expect(plan.faults).toContainEqual(expect.objectContaining({ kind: 'kill', part: 'caller-1' }))
   const { failures } = await runPlan(plan, openStore)
   expect(failures).toEqual([])
+})
+
+test('a turn that was asked for is waited for, although the closed caller that another has replaced asks for it, too', async () => {
+  const turn = { caller: 1, key: 'k', at: 382, cost: 1, isTry: false }
+  const faults = [
+    { kind: 'close', part: 'caller-1', at: 309, back: 60, until: 369 },
+    // The caller cannot ask before it has connected.
+    { kind: 'refuse', part: 'all', at: 322, for: 426, until: 748 },
+  ] as const
+  const { failures, history } = await runPlan(aPlan({ turns: [turn], callers: 1, faults }), openStore)
+  expect(failures).toEqual([])
+  expect(history.at(-1)).toMatchObject({ type: 'audit', admitted: 1, ended: 1 })
 })

@@ -19,6 +19,28 @@ test('the same run is green when it can end', async () => {
   expect(isUndecided).toBe(false)
 })
 
+const forgetful = { kind: 'restart', at: 200, down: 100, keeps: { butLast: 400 }, until: 300 } as const
+const slower = { do: 'limit', at: 50, key: 'k', capacity: 4_000, rate: { count: 10, per: 1_000 } } as const
+const large = [{ key: 'k', capacity: 10_000, rate: { count: 300, per: 1_000 } }]
+
+test('a run waits for a bucket that has lost all, and whose limit is much lower by then', async () => {
+  const jobs = [{ ...aJob('a'), at: 400 }]
+  const lost = aPlan({ keys: large, jobs, actions: [slower], faults: [forgetful] })
+  const { failures, history, lasted } = await runPlan(lost, openStore)
+  expect(failures).toEqual([])
+  expect(history).toContainEqual(expect.objectContaining({ type: 'end', id: 'a', outcome: 'completed' }))
+  // Such a bucket waits as after a job of its whole capacity.
+  expect(lasted).toBeGreaterThan(400_000_000)
+})
+
+test('a run whose job never starts is red, also after such a loss', async () => {
+  const workers = [{ at: 0, concurrency: 100, lease: 10_000, scheduler: false }]
+  const jobs = [{ ...aJob('a'), at: 400 }]
+  const lost = aPlan({ jobs, workers, actions: [{ ...slower, capacity: 100 }], faults: [forgetful] })
+  const { failures } = await runPlan(lost, openStore)
+  expect(failures.map(({ law }) => law)).toContain('rest')
+})
+
 test.each(['READONLY', 'NOREPLICAS', 'LOADING'] as const)(
   'a server that answers %s refuses, and work goes on after',
   async (says) => {

@@ -8,8 +8,8 @@ import { leftBehind, recountAll } from './judge/inspect.ts'
 import { type Failure, judge } from './judge/judge.ts'
 import { metFaults } from './judge/met.ts'
 import { busySpans, momentIn } from './plan/busy.ts'
-import type { Fault } from './plan/fault.ts'
-import { intervalOf, lastOf, type Plan } from './plan/plan.ts'
+import { type Fault, isLossy } from './plan/fault.ts'
+import { intervalOf, lastOf, limitsOf, type Plan } from './plan/plan.ts'
 import { Network } from './world/network.ts'
 import { Random } from './world/random.ts'
 import { SimServer, type Store, type StoreHost } from './world/server.ts'
@@ -36,6 +36,8 @@ export interface Outcome {
 const MOST_EVENTS = 3_000_000
 /** When all should have ended, beside the work itself; milliseconds. */
 const SLACK = 180_000
+/** So many times what its work takes by the pace is spared for a run. */
+const SPARE = 3.5
 
 /** Runs a plan in a world of its own. */
 export async function runPlan(
@@ -110,8 +112,11 @@ function endBy(plan: Plan): number {
       const times = 'attempts' in job ? job.attempts + 3 : 1
       return job.key === key.key || isWithin(job.key, key.key) ? cost + job.cost * times : cost
     }, 0)
-    // A limit may be lowered to a third.
-    return sum + intervalOf(key) * (costs + quarantineOf(plan, key.capacity)) * 3.5
+    const limits = limitsOf(plan, key)
+    // Starts may be late, and quotas take time, too.
+    const interval = Math.max(SPARE * intervalOf(key), ...limits.map(intervalOf))
+    const capacity = Math.max(...limits.map((limit) => limit.capacity))
+    return sum + interval * (costs + quarantineOf(plan, capacity))
   }, 0)
   const handlers = plan.jobs.reduce((sum, { attempts, backoff, handler }) => {
     return sum + (handler.takes + handler.computes + backoff) * attempts + (handler.freezes ?? 0)
@@ -121,9 +126,12 @@ function endBy(plan: Plan): number {
   )
 }
 
-/** How many units a bucket waits for after a restart that may have lost something, at most. */
+/** How many units a bucket waits for after restarts that may have lost something, and steps of the clock, at most. */
 function quarantineOf({ faults, jobs }: Plan, capacity: number): number {
-  const restarts = faults.filter(({ kind }) => kind === 'restart' || kind === 'step').length
-  const isEmpty = faults.some((fault) => fault.kind === 'restart' && fault.keeps === 'nothing')
-  return restarts * (isEmpty ? capacity : Math.max(0, ...jobs.map(({ cost }) => cost)))
+  const costliest = Math.max(0, ...jobs.map(({ cost }) => cost))
+  return faults.reduce((units, fault) => {
+    // What is set back to before it was first opened is empty as well.
+    if (isLossy(fault)) return units + Math.max(capacity, costliest)
+    return fault.kind === 'restart' || fault.kind === 'step' ? units + costliest : units
+  }, 0)
 }

@@ -26,7 +26,8 @@ async function take(
   turn: TurnPlan,
 ): Promise<void> {
   const { key, timeout, aborts, isTry } = turn
-  scene.calling.set(turn, process)
+  const waiting = { process }
+  scene.calling.add(waiting)
   const giveUp = new AbortController()
   const timer = aborts === undefined ? undefined : setTimeout(() => giveUp.abort(GIVEN_UP), aborts)
   try {
@@ -51,7 +52,7 @@ async function take(
     if (!(error instanceof TurnRefusedError) && scene.struck.length > 0) scene.onTurnUnheard()
   } finally {
     clearTimeout(timer)
-    if (process.isAlive) scene.calling.delete(turn)
+    if (process.isAlive) scene.calling.delete(waiting)
   }
 }
 

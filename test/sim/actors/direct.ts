@@ -59,9 +59,7 @@ async function booksOf({ plan, world }: Scene, oracle: Oracle): Promise<Book[]> 
 
 /** Every producer and every caller knows what became of what it asked for; those whose process has gone for good need not. */
 function hasAllAnswers({ plan, answered, calling }: Scene): boolean {
-  return (
-    plan.jobs.every((job) => answered.has(job)) && [...calling.values()].every((process) => !process.isAlive)
-  )
+  return plan.jobs.every((job) => answered.has(job)) && [...calling].every(({ process }) => !process.isAlive)
 }
 
 function castAll(scene: Scene, fate: SimProcess): () => boolean {

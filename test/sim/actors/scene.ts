@@ -1,7 +1,7 @@
 import { Shaper, type ShaperOptions } from '../../../src/index.ts'
 import { knownScripts } from '../known-scripts.ts'
 import type { Fault, Refusal } from '../plan/fault.ts'
-import type { JobPlan, Plan, TurnPlan } from '../plan/plan.ts'
+import type { JobPlan, Plan } from '../plan/plan.ts'
 import type { SimRedis } from '../store/sim-redis.ts'
 import type { Network } from '../world/network.ts'
 import type { SimProcess } from '../world/process.ts'
@@ -39,8 +39,8 @@ export class Scene {
   readonly answered = new Set<JobPlan>()
   /** Jobs that were refused by the last answer that their producers got: the store has none of them. */
   readonly refused = new Set<string>()
-  /** Turns for which callers wait. */
-  readonly calling = new Map<TurnPlan, SimProcess>()
+  /** The callers that wait for a turn, each as often as it waits: one that has closed asks for turns beside the one that took its part. */
+  readonly calling = new Set<{ readonly process: SimProcess }>()
   readonly silences: Silence[] = []
   readonly struck: Struck[] = []
   /** When it was not known whether an operation had been carried out. */

@@ -113,6 +113,11 @@ export function intervalOf({ rate }: Pick<KeyPlan, 'rate'>): number {
   return rate.per / rate.count
 }
 
+/** The limits that a key has in the run, one after the other. */
+export function limitsOf({ actions }: Plan, key: KeyPlan): KeyPlan[] {
+  return [key, ...actions.filter((action) => action.do === 'limit').filter((limit) => limit.key === key.key)]
+}
+
 /** When the last thing that is planned begins, beside the faults. */
 export function lastOf({ jobs, turns, actions, workers }: Plan): number {
   const times = [...jobs, ...turns, ...workers].map(({ at }) => at)
