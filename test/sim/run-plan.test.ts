@@ -195,3 +195,13 @@ test.each([1_000, 30_000])(
     expect(history.at(-1)).toMatchObject({ type: 'audit', admitted: 3, ended: 3 })
   },
 )
+
+test('jobs that find no handler while Redis is away go back in their order once it is there again', async () => {
+  const plan = drawPlan(100_000_986)
+  expect(plan.workers).toMatchObject([{ concurrency: 1 }])
+  expect(plan.faults).toContainEqual(expect.objectContaining({ kind: 'refuse', part: 'all', for: 7_216 }))
+  const { failures, scene } = await runPlan(plan, openStore)
+  expect(failures).toEqual([])
+  // One had its slot, but the only handler was taken: it has not started.
+  expect(scene.record.recovered.filter(({ mayHaveStarted }) => mayHaveStarted)).toEqual([])
+})
