@@ -4,6 +4,7 @@ import { InvalidKeyError } from './errors.ts'
 /** The longest key or pattern, in bytes of UTF-8. */
 export const LONGEST_KEY = 256
 
+const UTF8 = new TextEncoder()
 const CONTROL = /\p{Control}/u
 // With the u flag this matches only a surrogate that stands alone.
 const LONE_SURROGATE = /\p{Surrogate}/u
@@ -22,8 +23,8 @@ export function checkKey(key: unknown, what = 'key'): asserts key is string {
   }
   if (key === '') throw new InvalidKeyError(`expected the ${what} to be 1 to ${LONGEST_KEY} bytes, got: 0`)
   // One UTF-16 unit takes at most three bytes, so most keys need no counting.
-  if (key.length * 3 > LONGEST_KEY && Buffer.byteLength(key) > LONGEST_KEY) {
-    const bytes = Buffer.byteLength(key)
+  const bytes = key.length * 3 > LONGEST_KEY ? UTF8.encode(key).length : key.length
+  if (bytes > LONGEST_KEY) {
     throw new InvalidKeyError(
       `expected the ${what} to be 1 to ${LONGEST_KEY} bytes, got: ${bytes} in ${quote(key)}`,
     )
