@@ -65,7 +65,7 @@ const METER_CONSTANTS = {
  * What every script of a shard begins with: `K`, the names of its keys, built from the first key that the script gets;
  * `type_of`, what each of them holds; `STATES`; and the shared constants. No script defines them again.
  */
-export function shardPrelude(): string {
+export function shardPrelude({ isReadOnly }: { readonly isReadOnly: boolean }): string {
   const states = STORED_STATES.map((state) => `'${state}'`)
   return [
     namesOfKeys(),
@@ -75,7 +75,7 @@ export function shardPrelude(): string {
     quotaConstants(),
     'local usage, forward, loss, entries = { work = 0, isEnough = false, pace = false }, {}, {}, {}',
     // What a call knows of totals.
-    `local family = { SHARE_OF_ROOM = ${SHARE_OF_ROOM}, totals = false, touched = false, unwritten = false, buckets = false, horizon = false, isReadOnly = false }`,
+    `local family = { SHARE_OF_ROOM = ${SHARE_OF_ROOM}, totals = false, touched = false, unwritten = false, buckets = false, horizon = false, isReadOnly = ${isReadOnly} }`,
   ].join('\n')
 }
 

@@ -86,7 +86,15 @@ function load(verb: string, module: string): Pick<Script, 'text' | 'sha' | 'isOf
 /** The text of a script with the libraries of these names before it. */
 export function withLibraries(shebang: string, names: readonly string[], body: string): string {
   const [values, ...libraries] = ['values', ...names].map((name) => read(`lib/${name}.lua`, import.meta.url))
-  return scriptText([shebang, isOfShard(names) ? shardPrelude() : meterPrelude(), values!], libraries, body)
+  return scriptText(
+    [
+      shebang,
+      isOfShard(names) ? shardPrelude({ isReadOnly: shebang.includes('no-writes') }) : meterPrelude(),
+      values!,
+    ],
+    libraries,
+    body,
+  )
 }
 
 function isOfShard(libraries: readonly string[]): boolean {

@@ -101,7 +101,6 @@ end
 -- What totals have to do with it, unless it has its slot.
 local function under_totals()
   if is_granted or not bucket.member then return nil end
-  family.isReadOnly = true
   local totals = family.totals_of(bucket)
   local at_most, ahead = -1, cost - bucket.grantedCost
   if retrying(bucket) == 0 and not parts and state.state == 'waiting' then

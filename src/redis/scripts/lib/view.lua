@@ -39,7 +39,6 @@ end
 -- The total right above the bucket, and when those above it let its next job go; '' and -Infinity: none decides about it.
 local function above(bucket, now)
   if not bucket.member then return '', -INF end
-  family.isReadOnly = true
   local totals, at = family.totals_of(bucket), -INF
   for _, total in ipairs(bucket.granted == '' and totals or {}) do
     at = total.paused == 1 and INF or math.max(at, next_slot(total, now))
