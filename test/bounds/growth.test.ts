@@ -3,7 +3,15 @@ import { expect, onTestFinished, test } from 'vitest'
 import { startRedis } from '../support/redis-server.ts'
 import { exponentOf } from './exponent.ts'
 import { type Grow, type Growth, measureGrowth, TRIES, tableOf } from './growth.ts'
-import { growBuckets, growData, growLine, growRules, growSets, SHORTEST_LINE } from './subjects.ts'
+import {
+  growBuckets,
+  growData,
+  growFamily,
+  growLine,
+  growRules,
+  growSets,
+  SHORTEST_LINE,
+} from './subjects.ts'
 import { EntryCounter } from './work.ts'
 
 /** The logarithm grows less: from a thousand to a million it doubles. */
@@ -42,6 +50,13 @@ const DIMENSIONS: readonly (readonly [what: string, Dimension])[] = [
     'buckets',
     {
       grow: growBuckets,
+      sizes: isLong ? [100, 1_000, 10_000, 100_000, 1_000_000] : [1_000, 2_000, 4_000],
+    },
+  ],
+  [
+    'children of a total',
+    {
+      grow: growFamily,
       sizes: isLong ? [100, 1_000, 10_000, 100_000, 1_000_000] : [1_000, 2_000, 4_000],
     },
   ],

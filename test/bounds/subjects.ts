@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis'
 import { parseCountedLimit } from '../../src/core/limit.ts'
 import { bucketQuerySchema } from '../../src/line/bucket-query.ts'
+import { familyQuerySchema } from '../../src/line/family-query.ts'
 import { RedisMeterStore } from '../../src/meter/redis-meter-store.ts'
 import { PAGE, readBook, writeDraft } from '../../src/redis/rules/book-pages.ts'
 import { allScripts } from '../fuzz/scripts/all-scripts.ts'
@@ -41,14 +42,24 @@ export async function growSets(url: string, redis: Redis, length: number): Promi
 }
 
 /** A shard with so many more buckets, of which each holds a job. */
-export async function growBuckets(url: string, redis: Redis, count: number): Promise<Grown> {
-  const lines = await openDeepLines(url, redis, SHORTEST_LINE, SHORTEST_LINE)
+export async function growBuckets(
+  url: string,
+  redis: Redis,
+  count: number,
+  totals: Readonly<Record<string, string>> = {},
+): Promise<Grown> {
+  const lines = await openDeepLines(url, redis, SHORTEST_LINE, SHORTEST_LINE, { totals })
   const { verbs } = lines.stage.backend
   // After a silence the line brings back what is due far ahead, and that is what these buckets are.
   await lines.stage.recover(lines.clock)
   await verbs.admit(request('more0', { key: 'more/0' }), at(DUE))
   await widen(redis, lines.stage.tag, { key: 'more/', id: 'more', count, now: at(DUE) })
   return grown(url, lines)
+}
+
+/** The same, all of them below one total. */
+export async function growFamily(url: string, redis: Redis, count: number): Promise<Grown> {
+  return growBuckets(url, redis, count, { 'more/': `${100_000_000}, 1000/s` })
 }
 
 /** Jobs with data of so many bytes. */
@@ -82,6 +93,8 @@ const MORE: Readonly<Record<string, Subject>> = {
   'list by key': list({ limit: 100, sort: 'key' }),
   'list by waiting': list({ limit: 100, sort: '-oldestWaitMs' }),
   'list the frozen': list({ state: 'frozen' }),
+  'show a total': ({ lines: { stage } }) => stage.views.family('more/', at(LATER)),
+  'list totals': ({ lines: { stage } }) => stage.views.families(familyQuerySchema.parse({}), at(LATER)),
   'index the fill again': async ({ lines: { stage } }) => {
     const reindex = allScripts().get('reindex')!
     for (const what of ['buckets', 'members']) await stage.backend.store.run(reindex, 0, [what, '0'])

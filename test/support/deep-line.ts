@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import { withLibraries } from '../../src/redis/scripts/script.ts'
 
 const LIBRARIES =
-  'shard forward lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting join'.split(
+  'shard forward lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting join member chain total share standing above full'.split(
     ' ',
   )
 /** Jobs of one script, which may take longer here than a verb may. */
@@ -31,15 +31,15 @@ const DEEPEN = script(
 
 /** The same for buckets, each with one job: like the first of them, with other numbers behind its key and its job. */
 const WIDEN = script(
-  `local from, count, now = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+  `local from, count, now = tonumber(ARGV[3]), tonumber(ARGV[4]), read_now(ARGV[5])
   local meta, like, job = read_meta(), read_bucket(ARGV[1] .. '0'), read_job(ARGV[2] .. '0')
   local numbers, jobs, buckets = meta.numbers, {}, {}
-  like.chain = ''
+  like.chain = like.member and like.member.chain or ''
   for index = from, from + count - 1 do
     local copy = {}
     for name, value in pairs(job) do copy[name] = value end
     copy.id, copy.key, numbers = ARGV[2] .. index, ARGV[1] .. index, numbers + 1
-    buckets[copy.key] = new_bucket(copy.key, numbers, like)
+    buckets[copy.key] = new_bucket(copy.key, numbers, like, now)
     join(copy, buckets[copy.key], meta, now)
     jobs[#jobs + 1] = copy
     if #jobs == MOST_PER_CALL or index == from + count - 1 then

@@ -34,6 +34,8 @@ export interface DeepOptions {
   readonly data?: string
   /** How many rules there are besides that of the lines. Default: 0. */
   readonly rules?: number
+  /** Limits of families. Default: none. */
+  readonly totals?: Readonly<Record<string, string>>
   /** Further parts of the limit of both lines: `, 9/s`. Default: none. */
   readonly parts?: string
   /** What each job of the first line names. */
@@ -46,11 +48,11 @@ export async function openDeepLines(
   client: Redis,
   length: number,
   other: number,
-  { data = '1', rules = 0, parts = '', costs }: DeepOptions = {},
+  { data = '1', rules = 0, parts = '', totals = {}, costs }: DeepOptions = {},
 ): Promise<DeepLines> {
   const options = { connection: connect(url), client, keepFinished: 100 }
   const others = Array.from({ length: rules }, (_, n) => [`other/${n}`, `${n + 1}, 5/s`] as const)
-  const limits = { '*': `${CAPACITY}, 1000/s${parts}`, ...Object.fromEntries(others) }
+  const limits = { '*': `${CAPACITY}, 1000/s${parts}`, ...totals, ...Object.fromEntries(others) }
   const stage = await RedisStage.open(limits, options)
   for (const key of ['a', 'b'])
     await stage.backend.verbs.admit({ ...request(key, { key, data, costs }), deadline: NEVER }, at(0))
