@@ -307,6 +307,26 @@ test('on Redis, a job that cannot be read holds up its own line alone', async ()
   backend.wakes.stop()
 })
 
+test('on Redis, a bucket that cannot be read holds up nobody else, and goes on when it can be', async () => {
+  const backend = await openRedisBackend({
+    limits: { 'a/*': '9, 50/s', 'a/': '900, 100/s' },
+    openedAt: at(0),
+  })
+  for (const key of ['a/1', 'a/2']) await backend.verbs.admit(request(key, { key }), at(0))
+  const buckets = `${backend.store.tags[0]!}:buckets`
+  const record = (await lookAt().hgetBuffer(buckets, 'a/1'))!
+  await lookAt().hset(buckets, 'a/1', 'not ours')
+  const keysAt = async (seconds: number) => {
+    const { jobs } = await claim(backend.verbs, at(seconds), 100_000, 200)
+    for (const job of jobs) await startHanded(backend.verbs, job, at(seconds) + 60_000)
+    return jobs.map(({ key }) => key)
+  }
+  expect([...(await keysAt(0.1)), ...(await keysAt(0.3))]).toEqual(['a/2'])
+  await lookAt().hset(buckets, 'a/1', record)
+  expect([...(await keysAt(61)), ...(await keysAt(61.2))]).toEqual(['a/1'])
+  backend.wakes.stop()
+})
+
 test('on Redis, no more is handed over than departs within the look-ahead', async () => {
   const backend = await openRedisBackend({ limits: { 'a/*': '9, 50/s', 'a/': '900, 20/s' }, openedAt: at(0) })
   for (const key of ['a/1', 'a/2', 'a/3', 'a/4', 'a/5', 'a/6', 'a/7', 'a/8']) {

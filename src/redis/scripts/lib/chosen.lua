@@ -4,8 +4,7 @@
 do
   local IN = 1
   -- Those that become due together join in slices of so many in a call; and so many are looked at for one departure.
-  local MOST_WOKEN, MOST_LOOKS = 100, 50
-  local woken = 0
+  local MOST_WOKEN, MOST_LOOKS, woken = 100, 50, 0
 
   -- A bucket below totals, once for each call; nil: there is none, or it cannot be read. `raw`: its record, where that was read.
   function family.bucket(name, raw)
@@ -24,8 +23,7 @@ do
   local function with_lists(name)
     local bucket = family.bucket(name)
     if not bucket or bucket.window then return bucket end
-    local is_readable = pcall(read_line, bucket)
-    if not is_readable then
+    if not pcall(read_line, bucket) then
       family.buckets[name] = false
       return nil
     end
@@ -57,6 +55,10 @@ do
         ready[#ready + 1], ready[#ready + 2] = tag, name
         local has_turn = child.isTotal and child.turns > 0 or bucket and bucket.turns > 0 and is_turn(peek_head(bucket, horizon) or '')
         if has_turn then callers[#callers + 1], callers[#callers + 2] = tag, name end
+      -- Its record is not ours: it stays, and is looked at again.
+      elseif raws[index] then
+        total.moves[name] = time_read + UNREADABLE
+        family.touch(total)
       end
     end
     woken = woken + #names
