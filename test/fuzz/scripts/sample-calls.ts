@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis'
 import { parseCountedLimit } from '../../../src/core/limit.ts'
 import { parseRule } from '../../../src/core/rule-book.ts'
 import { bucketQuerySchema } from '../../../src/line/bucket-query.ts'
+import { familyQuerySchema } from '../../../src/line/family-query.ts'
 import { writeDraft } from '../../../src/redis/rules/book-pages.ts'
 import { linesDuring, readLine } from '../../bounds/monitor.ts'
 import { COMPLETED } from '../../conformance/redis-stage.ts'
@@ -171,6 +172,8 @@ const WAYS: readonly ((shard: BusyShard) => unknown)[] = [
   ({ stage }) => stage.backend.store.writeZones(0, ['Europe/Berlin'], { now }),
   ({ stage }) => stage.views.job('waits', now),
   ({ stage }) => stage.views.inspect('a', now),
+  ({ stage }) => stage.views.family('a/', now),
+  ({ stage }) => stage.views.families(familyQuerySchema.parse({}), now),
   ...['-fill', 'fill', 'key', '-waiting', 'oldestWaitMs', 'nextDepartureAt'].map(
     (sort): ((shard: BusyShard) => unknown) =>
       ({ stage }) =>
