@@ -19,6 +19,8 @@ const LIMITS = {
   counted: '20, 10/s, 6 per 9 seconds, 900 tokens/hour 10 each',
   later: '20, 10/s, 6 per 9 seconds, 900 tokens/hour 10 each',
   places: '9, 10/s, 1 at once',
+  'kin/': '30, 20/s, 50 per 8 seconds, 3 at once',
+  'kin/x/': '20, 10/s',
 }
 const METER = { name: 'fuzz', key: 'caller/1' }
 
@@ -62,6 +64,11 @@ export async function openBusyShard(url: string, client: Redis): Promise<BusySha
   // Turns: one waits at its gate, others in their line.
   for (const n of [1, 2]) await admit(`~${TURN_CALLER}~${n}`, 'turns', { isTurn: true })
   await stage.claim(5.2, { lookAhead: 200_000 })
+  // Below totals, which nest.
+  for (const key of ['kin/1', 'kin/2', 'kin/x/1', 'kin/x/2']) {
+    for (const n of [1, 2]) await admit(`${key} ${n}`, key)
+  }
+  await verbs.freeze('kin/2', 3_600_000_000, at(5.2))
   for (const id of ['warm1', 'warm2']) await admit(id, 'warm')
   for (const id of ['good1', 'good2']) await admit(id, 'good')
   for (const index of [1, 2]) await admit(`later${index}`, 'later', { costs: { tokens: 7 * index } })

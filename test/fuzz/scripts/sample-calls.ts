@@ -22,6 +22,22 @@ export interface SampleCall {
 const now = at(NOW)
 const worker = { worker: 'w1', lead: 0, lease: 30_000_000 }
 
+/** Ways to call scripts below totals. */
+const FAMILY_WAYS: readonly ((shard: BusyShard) => unknown)[] = [
+  ({ stage }) =>
+    stage.backend.verbs.admitMany(
+      ['kin/1', 'kin/x/1', 'kin/new'].map((key) => request(`new ${key}`, { key })),
+      now,
+    ),
+  ({ stage }) => stage.backend.verbs.forecast('kin/x/1', 2, now),
+  ({ stage }) => stage.backend.verbs.cancel('kin/x/1 2', now),
+  ({ stage }) => stage.backend.verbs.freeze('kin/x/', 1_000_000, now),
+  ({ stage }) => stage.backend.verbs.pause('kin/', now),
+  ({ stage }) => stage.backend.rules.change({ kind: 'set', rule: parseRule('kin/', '30, 10/s') }, now),
+  ({ stage }) => stage.views.inspect('kin/x/1', now),
+  ({ stage }) => stage.views.facts('kin/1 2', now),
+]
+
 /** Ways to call scripts where quotas and places count. */
 const SET_WAYS: readonly ((shard: BusyShard) => unknown)[] = [
   ({ stage }) => {
@@ -70,6 +86,7 @@ const SET_WAYS: readonly ((shard: BusyShard) => unknown)[] = [
 /** Every way in which scripts are called; each from the same state. */
 const WAYS: readonly ((shard: BusyShard) => unknown)[] = [
   ...SET_WAYS,
+  ...FAMILY_WAYS,
   ({ stage }) => stage.backend.verbs.admit({ ...request('new1'), deadline: 5_000_000 }, now),
   ({ stage }) => {
     const asked = [
@@ -172,7 +189,7 @@ const WAYS: readonly ((shard: BusyShard) => unknown)[] = [
   ({ stage }) => stage.backend.store.writeZones(0, ['Europe/Berlin'], { now }),
   ({ stage }) => stage.views.job('waits', now),
   ({ stage }) => stage.views.inspect('a', now),
-  ({ stage }) => stage.views.family('a/', now),
+  ({ stage }) => stage.views.family('kin/', now),
   ({ stage }) => stage.views.families(familyQuerySchema.parse({}), now),
   ...['-fill', 'fill', 'key', '-waiting', 'oldestWaitMs', 'nextDepartureAt'].map(
     (sort): ((shard: BusyShard) => unknown) =>

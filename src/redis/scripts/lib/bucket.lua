@@ -23,6 +23,9 @@ local function parse_bucket(key, raw)
   if ok and (more == BELOW or more == WARM + BELOW) then ok, member, stop = pcall(family.unpack_member, raw, stop)
   elseif more ~= 0 and more ~= WARM then ok = false end
   if not ok or stop ~= #raw + 1 then foreign('buckets') end
+  -- No number of ours, and with it no time could be written.
+  local sum = next_ == next_ and last_start == last_start and from == from and carry + frozen + waiting + handed + granted_slot
+  if not sum or sum ~= sum then foreign('buckets') end
   if frozen ~= 0 then frozen = frozen - set_back() end
   -- All fields at once: a table that grows is made again and again.
   local bucket = {
