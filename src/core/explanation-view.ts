@@ -17,8 +17,8 @@ export interface JobExplanation {
    */
   readonly isEstimate?: true
   /**
-   * It waits no longer than so many milliseconds, if nobody comes who has no line now and handlers are free. Only below totals that have
-   * a pace alone, of a job that waits in a line with a pace alone.
+   * The longest that it waits, in milliseconds, as long as handlers are free and no key without jobs gets some below its totals. Only
+   * where its bucket and all totals above it have a pace alone.
    */
   readonly waitMsAtMost?: number
   /** Its place below each total above its bucket, the innermost first; absent where there is none, or it has its slot. */

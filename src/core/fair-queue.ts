@@ -23,7 +23,7 @@ const MOST_FORGOTTEN = 4
  * virtual time at which its next departure begins; the child with the lowest tag goes next, its tag moves on by what it used in
  * proportion to its weight, and the virtual time of the queue is the tag of the child that went last.
  *
- * What a child used is told in cost units of the shared limit, so that virtual time goes on by one with each unit where all weights
+ * What a child used is counted in cost units of the shared limit, so that virtual time goes on by one with each unit where all weights
  * are 1 and one child has work, and slower the more have.
  *
  * Three rules are not in the paper. Without them the shares are wrong where lines are short or children have limits of their own:
@@ -77,7 +77,7 @@ export class FairQueue<Child extends FairChild> {
     return this.#weights
   }
 
-  /** The largest use of one departure so far, in proportion to its weight: nobody is further from its share than that and its own. */
+  /** The largest use of one departure so far, in proportion to its weight: no child is further from its share than that and its own. */
   get largest(): number {
     return this.#largest
   }
@@ -156,7 +156,7 @@ export class FairQueue<Child extends FairChild> {
     child.weight = weight
   }
 
-  /** The limit had room and nobody had work: all are equal again. */
+  /** The limit had room and no child had work: all are equal again. */
   rest(): void {
     if (this.size > 0) return
     this.#virtual = Math.max(this.#virtual, this.#highest)

@@ -1,6 +1,7 @@
 import { nextSlot, ROUNDING } from './bucket.ts'
 import { hasParts, type Limit } from './limit.ts'
-import { type FullTotal, fullAbove, type Total, type TotalledBucket, totalsAbove } from './total.ts'
+import { type Total, type TotalledBucket, totalsAbove } from './total.ts'
+import { type FullTotal, fullAbove } from './total-line.ts'
 import { placesUnder } from './total-place.ts'
 import { chargesOf } from './usage.ts'
 import type { AdmitRequest, Verdict } from './verdict.ts'

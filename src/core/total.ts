@@ -1,6 +1,6 @@
 import * as buckets from './bucket.ts'
 import { type FairChild, FairQueue } from './fair-queue.ts'
-import { hasParts, type Limit } from './limit.ts'
+import type { Limit } from './limit.ts'
 import { lengthOf } from './quota.ts'
 import * as usages from './usage.ts'
 
@@ -28,15 +28,6 @@ export interface TotalOptions {
   readonly limit: Limit
   readonly parent?: Total | undefined
 }
-
-/**
- * A child may grow while what waits in it is at most so many times the room that is left (dynamic thresholds; Choudhury and Hahne, 1998):
- * alone it may have four fifths of the line, and a flood always leaves room for the others.
- */
-export const SHARE_OF_ROOM = 4
-
-/** Children that become due together join in slices of so many. */
-const MOST_WOKEN = 200
 
 /**
  * A total: one limit for the sum of a family, which its children share fairly. A child is a bucket, or a total below it with a family
@@ -113,124 +104,6 @@ export function* totalsAbove(child: Child): Generator<Total> {
   for (let total = parentOf(child); total !== undefined; total = total.parent) yield total
 }
 
-/** A total that has no room for a job. */
-export interface FullTotal {
-  readonly total: Total
-  /** It has room when so many units have departed, if all are of the child. */
-  readonly own: number
-  /** The same, if all are of others. */
-  readonly others: number
-}
-
-/** The total above the bucket that has no room for a job of this cost, from the inside out; undefined: all have. */
-export function fullAbove(bucket: TotalledBucket, cost: number): FullTotal | undefined {
-  let child: Child = bucket
-  for (const total of totalsAbove(bucket)) {
-    const room = total.bucket.limit.capacity - total.waiting
-    const asked = child.waiting + cost
-    const others = Math.max(cost - room, Math.ceil(asked / SHARE_OF_ROOM) - room)
-    const own = Math.max(cost - room, Math.ceil((asked - SHARE_OF_ROOM * room) / (1 + SHARE_OF_ROOM)))
-    if (others > 0) return { total, own, others }
-    child = total
-  }
-  return undefined
-}
-
-/** All totals above the bucket count that a job of it waits. It counts until it departs, or is said to leave. */
-export function joinUnder(bucket: TotalledBucket, job: usages.Counted): void {
-  let child: Child = bucket
-  for (const total of totalsAbove(bucket)) {
-    total.bucket.waiting += job.cost
-    total.queue.note(child, useOf(total.bucket.limit, job))
-    child = total
-  }
-}
-
-export function leaveUnder(bucket: TotalledBucket, cost: number): void {
-  for (const total of totalsAbove(bucket)) buckets.leave(total.bucket, cost)
-}
-
-/**
- * How long the last of so many units that wait in the bucket waits at most, if nobody comes who has no line now, in microseconds;
- * undefined: a total above it has quotas or places, or is frozen or paused, or the bucket is not among those that share.
- *
- * @param own how long it would wait by the limit of its bucket alone
- */
-export function waitAtMost(
-  bucket: TotalledBucket,
-  units: number,
-  own: number,
-  now: number,
-): number | undefined {
-  let wait = own
-  let child: Child = bucket
-  let needed = units
-  for (const total of totalsAbove(bucket)) {
-    const { queue, bucket: shared } = total
-    const { limit } = shared
-    if (hasParts(limit) || shared.paused || shared.frozenUntil > now) return undefined
-    if (child.standing !== 'ready' && child.standing !== 'held') return undefined
-    // The child is at most that far behind its share, as it joins, as others go, and as it comes back from its own limits.
-    const ahead = queue.weights * (needed / child.weight + 3 * queue.largest)
-    wait += Math.max(0, buckets.nextSlot(shared, now) - now) + ahead * limit.interval
-    needed = ahead
-    child = total
-  }
-  return wait
-}
-
-/** Tells the totals above a child that it stands elsewhere: something came, went, froze, or its own limits changed. */
-export function stand(child: Child, now: number): void {
-  const total = parentOf(child)
-  if (total === undefined) return
-  place(child, total, now)
-  stand(total, now)
-}
-
-/**
- * The bucket that departs next, if one is due by `now` under the outermost total, and since when; or when to ask again, Infinity: when
- * something changes.
- */
-export function nextUnder(
-  outermost: Total,
-  now: number,
-): { readonly bucket?: TotalledBucket; readonly due: number } {
-  bringUp(outermost, now)
-  const { head, queue } = outermost
-  const due = outermost.dueAt(now) ?? Number.POSITIVE_INFINITY
-  return due <= now && head !== undefined ? { bucket: head, due } : { due: due <= now ? queue.laterAt : due }
-}
-
-/**
- * All totals above the bucket reserve their next slot for a job of it that departs at `now` and was due since `due`. Quotas are charged
- * apart. Then the bucket must `stand` anew.
- *
- * @returns the slots, from the inside out
- */
-export function departUnder(
-  bucket: TotalledBucket,
-  job: usages.Counted,
-  due: number,
-  now: number,
-): readonly TotalSlot[] {
-  const slots: TotalSlot[] = []
-  let child: Child = bucket
-  for (const total of totalsAbove(bucket)) {
-    slots.push({ total, slot: buckets.reserveDue(total.bucket, job.cost, due, now) })
-    buckets.depart(total.bucket, job.cost, now)
-    total.running += 1
-    total.queue.serve(child, useOf(total.bucket.limit, job))
-    child = total
-  }
-  return slots
-}
-
-/** What a departure took of a total. */
-export interface TotalSlot {
-  readonly total: Total
-  readonly slot: number
-}
-
 /**
  * What a departure uses of a limit, in cost units: by the part of which it takes most, so that few calls with many tokens use as much
  * as many with few. What it uses of a pace alone does not change with the pace.
@@ -244,38 +117,7 @@ export function useOf(limit: Limit, job: usages.Counted): number {
   return use
 }
 
-function parentOf(child: Child): Total | undefined {
+/** The total right above; undefined: it is the outermost. */
+export function parentOf(child: Child): Total | undefined {
   return child instanceof Total ? child.parent : child.total
-}
-
-function place(child: Child, total: Total, now: number): void {
-  const { queue } = total
-  const { standing, frozenUntil } = child
-  const due = child.dueAt(now)
-  const takesPart = standing === 'ready' || standing === 'held'
-  if (due === undefined) {
-    if (takesPart || standing === 'frozen') queue.leave(child)
-  } else if (frozenUntil > now) queue.freeze(child, frozenUntil)
-  else {
-    if (!takesPart) {
-      if (total.bucket.next <= now) queue.rest()
-      queue.join(child, useOf(total.bucket.limit, child.headAt(Math.max(now, due))!))
-    }
-    if (due > now) queue.hold(child, due)
-    else if (child.standing === 'held') queue.release(child)
-  }
-}
-
-/** Lets those join below the total, and below the one that is next, whose time has come; a bounded number at a time. */
-function bringUp(total: Total, now: number): void {
-  const { queue } = total
-  for (let count = 0; count < MOST_WOKEN; count++) {
-    const child = queue.laterAt <= now ? queue.nextLater! : queue.next
-    if (child instanceof Total) bringUp(child, now)
-    else if (child === queue.next) return
-    const { standing } = child!
-    place(child!, total, now)
-    // It is next and stays so.
-    if (standing === 'ready' && child === queue.next && queue.laterAt > now) return
-  }
 }

@@ -186,7 +186,8 @@ export const explanationSchema = z
       .optional()
       .openapi({ description: 'It may depart later or earlier than `departsAt`.' }),
     waitMsAtMost: z.number().optional().openapi({
-      description: 'It waits no longer, if nobody comes who has no line now; only below totals.',
+      description:
+        'The longest that it waits, as long as no further key begins to have jobs below its totals. Only below totals.',
     }),
     totals: z
       .array(

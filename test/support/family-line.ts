@@ -2,17 +2,9 @@ import type { HistoryEvent } from '../../src/conformance/history.ts'
 import * as buckets from '../../src/core/bucket.ts'
 import type { FairChild } from '../../src/core/fair-queue.ts'
 import { type LimitInput, parseLimit } from '../../src/core/limit.ts'
-import {
-  departUnder,
-  fullAbove,
-  joinUnder,
-  nextUnder,
-  stand,
-  Total,
-  type TotalledBucket,
-  totalsAbove,
-  waitAtMost,
-} from '../../src/core/total.ts'
+import { Total, type TotalledBucket, totalsAbove } from '../../src/core/total.ts'
+import { departUnder, nextUnder, stand } from '../../src/core/total-departures.ts'
+import { fullAbove, joinUnder, waitAtMost } from '../../src/core/total-line.ts'
 import * as usages from '../../src/core/usage.ts'
 
 interface Waiting extends usages.Counted {

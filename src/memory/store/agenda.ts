@@ -1,7 +1,7 @@
 import { forgettableAt } from '../../core/bucket.ts'
 import { DueHeap } from '../../core/due-heap.ts'
 import { hasParts } from '../../core/limit.ts'
-import { stand } from '../../core/total.ts'
+import { stand } from '../../core/total-departures.ts'
 import { Departures, type HandlerPool } from './departures.ts'
 import { tagUntil } from './families.ts'
 import type { Family, MemoryTotal } from './family.ts'

@@ -1,14 +1,8 @@
 import type { Due } from '../../core/due-heap.ts'
 import { type FairChild, FairQueue } from '../../core/fair-queue.ts'
 import { hasParts } from '../../core/limit.ts'
-import {
-  type Child,
-  nextUnder,
-  Total,
-  type TotalledBucket,
-  type TotalSlot,
-  totalsAbove,
-} from '../../core/total.ts'
+import { type Child, Total, type TotalledBucket, totalsAbove } from '../../core/total.ts'
+import { nextUnder, type TotalSlot } from '../../core/total-departures.ts'
 import type { Charge } from './charges.ts'
 import type { JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'

@@ -1,7 +1,7 @@
 import * as bucketCore from '../../core/bucket.ts'
 import type { EndState } from '../../core/job.ts'
 import { hasParts } from '../../core/limit.ts'
-import { joinUnder, leaveUnder } from '../../core/total.ts'
+import { joinUnder, leaveUnder } from '../../core/total-line.ts'
 import type { Agenda } from './agenda.ts'
 import { takePlaces } from './held-turns.ts'
 import type { JobLedger } from './job-ledger.ts'

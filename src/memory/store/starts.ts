@@ -1,6 +1,7 @@
 import * as bucketCore from '../../core/bucket.ts'
 import type { Limit } from '../../core/limit.ts'
-import { departUnder, totalsAbove } from '../../core/total.ts'
+import { totalsAbove } from '../../core/total.ts'
+import { departUnder } from '../../core/total-departures.ts'
 import type { Costs, Quotas } from '../../core/usage.ts'
 import type { Call } from '../../line/attempt.ts'
 import type { Pace } from '../../line/job.ts'

@@ -1,5 +1,5 @@
 import { formatLimit } from '../../core/limit.ts'
-import { waitAtMost } from '../../core/total.ts'
+import { waitAtMost } from '../../core/total-line.ts'
 import { placesUnder } from '../../core/total-place.ts'
 import { isAlone } from '../../core/total-verdict.ts'
 import { type CountedJob, chargesOf, roomAt } from '../../core/usage.ts'

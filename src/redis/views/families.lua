@@ -46,12 +46,7 @@ local function parts_below(total, slot, charges, at)
   local parts, use = usage.of(total)
   if not parts or not parts.isBinding then return nil end
   local held_by, units, needed, used = usage.hold_by(total, charges, slot, at)
-  local values = { total.running + total.grants, held_by, text(units), text(needed), text(used) }
-  for index, part in ipairs(parts.quotas) do
-    values[index * 2 + 4] = text(quota.used_at(part, use[index], now))
-    values[index * 2 + 5] = text(quota.room_at(part, use[index], part.each or 1, now))
-  end
-  return values
+  return quota.add_views({ total.running + total.grants, held_by, text(units), text(needed), text(used) }, parts, use, now)
 end
 
 local function view_below(total)

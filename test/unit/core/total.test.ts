@@ -2,7 +2,8 @@ import { expect, test } from 'vitest'
 import { checkHistory } from '../../../src/conformance/conformance.ts'
 import type { FairChild } from '../../../src/core/fair-queue.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
-import { nextUnder, stand, Total, type TotalledBucket, useOf } from '../../../src/core/total.ts'
+import { Total, type TotalledBucket, useOf } from '../../../src/core/total.ts'
+import { nextUnder, stand } from '../../../src/core/total-departures.ts'
 import { FamilyLine } from '../../support/family-line.ts'
 
 const SECOND = 1_000_000

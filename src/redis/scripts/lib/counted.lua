@@ -1,5 +1,14 @@
--- What a quota counts at a moment: usedAt of src/core/quota.ts.
+-- What quotas count at a moment: usedAt of src/core/quota.ts.
 -- of: quota
+
+-- Of each quota, what counts now and when one more job has room: behind the other `values` of a view.
+function quota.add_views(values, parts, use, now)
+  for index, part in ipairs(parts.quotas) do
+    values[index * 2 + 4] = text(quota.used_at(part, use[index], now))
+    values[index * 2 + 5] = text(quota.room_at(part, use[index], part.each or 1, now))
+  end
+  return values
+end
 
 -- Of two periods near their boundary, the one of which more is used.
 function quota.used_at(part, use, now)

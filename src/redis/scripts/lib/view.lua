@@ -54,12 +54,7 @@ local function parts_of(bucket, at, now)
   if not parts then return nil end
   local use = bucket.use
   local held_by, units, needed, used = usage.hold_of_first(bucket, next_slot(bucket, now), at)
-  local values = { bucket.running + (bucket.granted ~= '' and 1 or 0), held_by, text(units), text(needed), text(used) }
-  for index, part in ipairs(parts.quotas) do
-    values[index * 2 + 4] = text(quota.used_at(part, use[index], now))
-    values[index * 2 + 5] = text(quota.room_at(part, use[index], part.each or 1, now))
-  end
-  return values
+  return quota.add_views({ bucket.running + (bucket.granted ~= '' and 1 or 0), held_by, text(units), text(needed), text(used) }, parts, use, now)
 end
 
 local function view_of(bucket, now)
