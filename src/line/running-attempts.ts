@@ -27,11 +27,6 @@ export class RunningAttempts<Data, Result, Job extends WorkerJob = WorkerJob>
     return this.#attempts.size
   }
 
-  add(attempt: Attempt<Data, Result, Job>): void {
-    this.enter(attempt)
-    this.time(attempt)
-  }
-
   /** Counts an attempt before its start. It has no time limit until `time` is called. */
   enter(attempt: Attempt<Data, Result, Job>): void {
     this.#attempts.add(attempt)
@@ -39,8 +34,9 @@ export class RunningAttempts<Data, Result, Job extends WorkerJob = WorkerJob>
 
   /** Times an attempt that has started, unless it has settled meanwhile. */
   time(attempt: Attempt<Data, Result, Job>): void {
+    if (!this.#attempts.has(attempt)) return
     const at = this.#stopsAt(attempt)
-    if (at < this.#armedFor && this.#attempts.has(attempt)) this.#arm(at)
+    if (at < this.#armedFor) this.#arm(at)
   }
 
   delete(attempt: Attempt<Data, Result, Job>): void {

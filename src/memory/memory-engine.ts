@@ -180,9 +180,9 @@ export class MemoryEngine<Data, Result> implements Engine<Data, Result> {
       gate: this.#gate,
       clock: this.#clock,
       emitter: this.#emitter,
-      onFree: (key) => {
+      onFree: (key, now) => {
         this.#handoff.release(key)
-        this.#store.letIn(this.#clock.now())
+        this.#store.letIn(now)
       },
       onChange: () => this.#changed(),
       onClosed: () => {

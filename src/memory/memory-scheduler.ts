@@ -119,7 +119,9 @@ export class MemoryScheduler {
   #expire(now: number): number {
     const expired = this.#store.expire(now)
     for (const job of expired) this.#ports.onExpired(job, now)
-    for (const turn of this.#store.held.releaseOverdue(now)) this.#ports.onHoldExpired(turn, now)
+    const { held } = this.#store
+    if (held.earliest <= now)
+      for (const turn of held.releaseOverdue(now)) this.#ports.onHoldExpired(turn, now)
     return expired.length
   }
 }

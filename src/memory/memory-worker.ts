@@ -29,7 +29,7 @@ export interface WorkerPorts<Result> {
   readonly clock: Clock
   readonly emitter: Emitter<Result>
   /** A handler of the key became free. */
-  onFree(key: string): void
+  onFree(key: string, now: number): void
   /** A handler became free, or a job came back. */
   onChange(): void
   /** The worker takes no more jobs, and none of its handlers runs. */
@@ -80,7 +80,7 @@ export class MemoryWorker<Data, Result> implements ShapedWorker, Receiver {
       const shaped = new ShapedJob(job, data, start.at)
       if (job.bucket.hasParts) shaped.settleBy((amounts) => this.#settle(job, amounts))
       const attempt = new Attempt(shaped, job, this.#onSettled)
-      this.#attempts.add(attempt)
+      this.#attempts.enter(attempt)
       // Queued before the events that the handler causes; its time is known after the call.
       const departed = emitter.hears('departed') ? departedEvent(job, start.at) : undefined
       if (departed !== undefined) emitter.emit('departed', departed)
@@ -89,6 +89,8 @@ export class MemoryWorker<Data, Result> implements ShapedWorker, Receiver {
       const startedBy = gate.started(job, start, { calledAt, returnedAt, delay })
       if (departed !== undefined) Object.assign(departed, departureTimes(job, startedBy))
       attempt.follow()
+      // One that has ended by now needs no timer.
+      this.#attempts.time(attempt)
     } finally {
       emitter.release()
     }
@@ -121,8 +123,8 @@ export class MemoryWorker<Data, Result> implements ShapedWorker, Receiver {
     const { backendJob: job } = attempt
     const { name, maxFreezeMs, store, clock, emitter, onChange } = this.#ports
     this.#attempts.delete(attempt)
-    this.#ports.onFree(job.key)
     const now = clock.now()
+    this.#ports.onFree(job.key, now)
     publishHandlerEnd(name, attempt, settled, now)
     // A freeze gives the attempt back, and the events are about the attempt that ended.
     const ended = settled.ok ? job : jobEvent(job, now)

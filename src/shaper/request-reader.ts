@@ -64,14 +64,9 @@ export class RequestReader {
   /** @throws InvalidKeyError, InvalidDataError, DataTooLargeError or InvalidOptionsError */
   read(key: string, data: unknown, input: EnqueueOptions | undefined): JobRequest {
     checkBucketKey(key)
-    const text = encodeData(data)
-    this.#checkSize(text)
+    const text = this.#encode(data)
     const options = input === undefined ? NO_OPTIONS : parseOptions(enqueueOptionsSchema, input, 'enqueue')
-    const { id, cost = 1, costs, deadlineMs = Number.POSITIVE_INFINITY, traceparent } = options
-    const deadline = deadlineMs * MILLISECOND
-    const settings = this.#settings(options)
-    const request = { id, key, data: text, cost, deadline, settings, traceparent }
-    return costs === undefined ? request : { ...request, costs }
+    return this.#requestOf(key, text, options)
   }
 
   /** The same for `enqueueMany`; the error message names the index of the invalid request. */
@@ -81,8 +76,10 @@ export class RequestReader {
     }
     return Array.from(requests, (request: unknown, index) => {
       try {
-        const { key, data, ...options } = parseOptions(enqueueRequestSchema, request, 'request')
-        return this.read(key as string, data, options)
+        const options = parseOptions(enqueueRequestSchema, request, 'request')
+        const { key, data } = options
+        checkBucketKey(key)
+        return this.#requestOf(key, this.#encode(data), options)
       } catch (error) {
         if (isVelvetRopeError(error)) error.message = `enqueueMany [${index}]: ${error.message}`
         throw error
@@ -90,11 +87,21 @@ export class RequestReader {
     })
   }
 
-  #checkSize(text: string): void {
+  #requestOf(key: string, data: string, options: EnqueueSettings): JobRequest {
+    const { id, cost = 1, costs, deadlineMs = Number.POSITIVE_INFINITY, traceparent } = options
+    const deadline = deadlineMs * MILLISECOND
+    const settings = this.#settings(options)
+    const request = { id, key, data, cost, deadline, settings, traceparent }
+    return costs === undefined ? request : { ...request, costs }
+  }
+
+  #encode(data: unknown): string {
+    const text = encodeData(data)
     // No character takes more than three bytes for each of its units.
-    if (text.length * 3 <= this.#maxDataBytes) return
+    if (text.length * 3 <= this.#maxDataBytes) return text
     const bytes = Buffer.byteLength(text)
     if (bytes > this.#maxDataBytes) throw new DataTooLargeError(bytes, this.#maxDataBytes)
+    return text
   }
 
   /** Jobs without settings of their own share one object. */

@@ -45,9 +45,7 @@ export class Starts {
     const due = this.#agenda.slotOf(bucket)
     const slot = bucketCore.reserveDue(bucket, cost, due, now)
     bucketCore.depart(bucket, cost, now)
-    this.#buckets.forgetOver(bucket, now)
-    const charge = chargeStart(bucket, job, now)
-    if (charge !== undefined) job.charge = charge
+    if (bucket.usage !== undefined) this.#charge(job, now)
     if (bucket.member !== undefined) job.shared = departFrom(bucket.member, job, due, now)
     job.attempt++
     job.fence = this.#jobs.countStart()
@@ -67,18 +65,20 @@ export class Starts {
     job.departedAt = call.calledAt
     const startedBy = beganBy(bucket.limit, call)
     let isMoved = hasBegun(bucket, slot, startedBy)
-    moveCharge(bucket, job.charge, job, startedBy)
-    for (const start of shared ?? []) {
-      const { total, charge } = start
-      const at = beganBy(total.bucket.limit, call)
-      isMoved = hasBegun(total.bucket, start.slot, at) || isMoved
-      moveCharge(total.bucket, charge, job, at)
-    }
+    if (job.charge !== undefined) moveCharge(bucket, job.charge, job, startedBy)
+    if (shared !== undefined) isMoved = hasBegunUnder(shared, job, call) || isMoved
     if (isMoved || bucket.isDeparting) {
       setDeparting(bucket, false)
       this.#agenda.arm(bucket, startedBy)
     }
     return startedBy
+  }
+
+  #charge(job: JobRecord, now: number): void {
+    const { bucket } = job
+    this.#buckets.forgetOver(bucket, now)
+    const charge = chargeStart(bucket, job, now)
+    if (charge !== undefined) job.charge = charge
   }
 
   /** Counts what a start really used. Returns false after the first time, and once it is over. @throws UnknownUnitError */
@@ -130,10 +130,22 @@ function beganBy({ tolerance }: Limit, { calledAt, returnedAt, delay }: Call): n
   return tolerance > 0 ? calledAt + delay : returnedAt
 }
 
+/** Counts the next departure from `at`; returns whether it is later than it was. */
 function hasBegun(bucket: bucketCore.Bucket, slot: number, at: number): boolean {
   // One that was not on the grid was reserved for the time at which the gate was passed.
   const isOnGrid = slot < bucket.lastStart
   return bucketCore.startedBy(bucket, slot, isOnGrid, at)
+}
+
+/** The same for all totals above; returns whether one of them departs later. */
+function hasBegunUnder(shared: readonly SharedStart[], job: JobRecord, call: Call): boolean {
+  let isMoved = false
+  for (const { total, slot, charge } of shared) {
+    const at = beganBy(total.bucket.limit, call)
+    isMoved = hasBegun(total.bucket, slot, at) || isMoved
+    moveCharge(total.bucket, charge, job, at)
+  }
+  return isMoved
 }
 
 /** The caller of a turn departs, and until it has continued nothing else does of the bucket and of its family. */

@@ -22,8 +22,8 @@ export interface Script<Reply = unknown> {
 }
 
 /**
- * Loads the script `<verb>.lua` that lies beside a module. It is read once, when that module is loaded: a missing file
- * fails the start, not a call.
+ * Loads the script `<verb>.lua` that lies beside a module. It is read once, when that module is loaded: a missing file fails the start,
+ * not a call. The text is put together when it is first sent: a process without Redis never needs it.
  *
  * @param module the `import.meta.url` of the module that calls it
  */
@@ -33,7 +33,23 @@ export function defineScript<Reply>(
   reply: Read<Reply>,
   { isBinary = false } = {},
 ): Script<Reply> {
-  return { verb, ...load(verb, module), isBinary, parse: (value) => readReply(reply, value) }
+  const { assemble, isOfShard } = load(verb, module)
+  let text: string | undefined
+  let sha: string | undefined
+  return {
+    verb,
+    isOfShard,
+    isBinary,
+    get text() {
+      text ??= assemble()
+      return text
+    },
+    get sha() {
+      sha ??= createHash('sha1').update(this.text).digest('hex')
+      return sha
+    },
+    parse: (value) => readReply(reply, value),
+  }
 }
 
 /**
@@ -74,18 +90,30 @@ function keysOfShard(tag: string): readonly string[] {
 }
 
 /** Reads a script, whose first line is for Redis; a later one says which libraries it uses. */
-function load(verb: string, module: string): Pick<Script, 'text' | 'sha' | 'isOfShard'> {
+function load(verb: string, module: string) {
   const [shebang, ...lines] = read(`${verb}.lua`, module).split('\n')
-  const uses = /^-- uses: (.*)$/m.exec(lines.join('\n'))?.[1]
+  const body = lines.join('\n')
+  const uses = /^-- uses: (.*)$/m.exec(body)?.[1]
   if (!shebang!.startsWith('#!lua') || uses === undefined) throw new Error(`${verb}.lua has no proper header`)
   const names = uses.split(' ')
-  const text = withLibraries(shebang!, names, lines.join('\n'))
-  return { text, sha: createHash('sha1').update(text).digest('hex'), isOfShard: isOfShard(names) }
+  const libraries = librariesOf(names)
+  return {
+    assemble: () => assembled(shebang!, names, libraries, body),
+    isOfShard: isOfShard(names),
+  }
 }
 
 /** The text of a script with the libraries of these names before it. */
 export function withLibraries(shebang: string, names: readonly string[], body: string): string {
-  const [values, ...libraries] = ['values', ...names].map((name) => read(`lib/${name}.lua`, import.meta.url))
+  return assembled(shebang, names, librariesOf(names), body)
+}
+
+function assembled(
+  shebang: string,
+  names: readonly string[],
+  [values, ...libraries]: readonly string[],
+  body: string,
+): string {
   return scriptText(
     [
       shebang,
@@ -95,6 +123,17 @@ export function withLibraries(shebang: string, names: readonly string[], body: s
     libraries,
     body,
   )
+}
+
+/** By name: scripts share libraries. */
+const libraryTexts = new Map<string, string>()
+
+function librariesOf(names: readonly string[]): string[] {
+  return ['values', ...names].map((name) => {
+    const text = libraryTexts.get(name) ?? read(`lib/${name}.lua`, import.meta.url)
+    libraryTexts.set(name, text)
+    return text
+  })
 }
 
 function isOfShard(libraries: readonly string[]): boolean {
