@@ -77,6 +77,11 @@ export class FairQueue<Child extends FairChild> {
     return this.#weights
   }
 
+  /** How much is to be used until virtual time has passed the tag of the child, if nobody joins or leaves. */
+  usedUntil({ tag }: Child): number {
+    return (tag - this.#virtual) * this.#weights
+  }
+
   /** The largest use of one departure so far, in proportion to its weight: no child is further from its share than that and its own. */
   get largest(): number {
     return this.#largest

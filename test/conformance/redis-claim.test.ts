@@ -127,6 +127,7 @@ test('names the time at which there is something to do next', async () => {
     jobs: [],
     now: at(0),
     nextClaim: Number.POSITIVE_INFINITY,
+    nextForgetting: Number.POSITIVE_INFINITY,
     nextRecovery: Number.POSITIVE_INFINITY,
     nextExpiry: Number.POSITIVE_INFINITY,
   })

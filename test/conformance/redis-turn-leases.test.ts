@@ -352,9 +352,9 @@ describe('what is left of turns', () => {
     const stage = await TurnStage.open('9, 1/s')
     await stage.admit('~c~1', 0)
     await stage.leave('~c~1', 0)
-    const { nextClaim } = await stage.claim(1)
-    expect(nextClaim).toBeGreaterThanOrEqual(at(KNOWN))
-    expect(nextClaim).toBeLessThan(at(KNOWN + 60))
+    const { nextForgetting } = await stage.claim(1)
+    expect(nextForgetting).toBeGreaterThanOrEqual(at(KNOWN))
+    expect(nextForgetting).toBeLessThan(at(KNOWN + 60))
   })
 
   test('does not push out the jobs that are kept', async () => {

@@ -295,7 +295,7 @@ export class LineTrace {
       for (const which of this.callers.alive.keys()) await this.renewPlaces(which)
       await this.expire()
       await this.recover()
-      const { nextClaim, nextRecovery, nextExpiry } = await this.claim(0, 200, [0])
+      const { nextClaim, nextForgetting, nextRecovery, nextExpiry } = await this.claim(0, 200, [0])
       for (const delivery of this.live('fresh').filter(({ askAt }) => askAt <= this.now)) {
         await this.gate(delivery, true)
       }
@@ -308,7 +308,7 @@ export class LineTrace {
       await this.counts()
       if (granted.length > 0 || this.jobs.every(({ ended }) => ended !== undefined)) continue
       const asks = this.live('fresh').map(({ askAt }) => askAt)
-      this.now = Math.max(this.now + MS, Math.min(nextClaim, nextRecovery, nextExpiry, ...asks))
+      this.now = Math.max(this.now + MS, Math.min(nextClaim, nextForgetting, nextRecovery, nextExpiry, ...asks))
     }
   }
 

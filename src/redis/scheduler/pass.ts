@@ -163,11 +163,11 @@ export class Pass {
 
 /** Microseconds until something is due; what was due and done, or could not be done, is not due at once again. */
 function timeLeft(claim: Claim, isBacklogFull: boolean): number {
-  const { now, jobs, nextClaim, nextRecovery, nextExpiry } = claim
+  const { now, jobs, nextClaim } = claim
   const mayClaimAtOnce = jobs.length > 0 && !isBacklogFull
+  const chores = [claim.nextForgetting, claim.nextRecovery, claim.nextExpiry]
   return Math.min(
     nextClaim > now || mayClaimAtOnce ? nextClaim - now : PATIENCE,
-    nextRecovery > now ? nextRecovery - now : PATIENCE,
-    nextExpiry > now ? nextExpiry - now : PATIENCE,
+    ...chores.map((next) => (next > now ? next - now : PATIENCE)),
   )
 }

@@ -42,8 +42,12 @@ export interface Claim {
   readonly leaderUntil: number
   readonly jobs: readonly (HandedJob & { readonly key: string })[]
   readonly now: number
-  /** When `claim`, `recover` and `expire` have something to do next; Infinity when nothing is known. */
+  /**
+   * When `claim` has something to hand over next, and to forget, and when `recover` and `expire` have something to do; Infinity when
+   * nothing is known.
+   */
   readonly nextClaim: number
+  readonly nextForgetting: number
   readonly nextRecovery: number
   readonly nextExpiry: number
 }
@@ -69,6 +73,7 @@ export function claimVerb(
         now: claim.now,
         jobs: [],
         nextClaim: Infinity,
+        nextForgetting: Infinity,
         nextRecovery: soon('recover', Infinity),
         nextExpiry: soon('expire', Infinity),
       }
@@ -79,7 +84,8 @@ export function claimVerb(
       leaderUntil: claim.now,
       now: claim.now,
       jobs: claim.jobs,
-      nextClaim: Math.min(claim.nextDue - lookAhead, claim.nextIdle + LATENESS_OF_CHORES),
+      nextClaim: claim.nextDue - lookAhead,
+      nextForgetting: claim.nextIdle + LATENESS_OF_CHORES,
       nextRecovery: soon('recover', claim.nextRecovery),
       nextExpiry: soon('expire', claim.nextExpiry),
     }

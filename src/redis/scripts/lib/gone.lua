@@ -2,15 +2,17 @@
 -- of: family
 
 do
-  -- How soon it is asked again whether a tag may be forgotten.
-  local TAG_ASKED = 100000
+  -- How soon it is asked again at the earliest whether a tag may be forgotten, and at the latest.
+  local TAG_ASKED, TAG_ASKED_BY = 100000, 10000000
   -- Of idle buckets, the totals right above them.
   local below = {}
 
-  -- Without its tag a child that comes back would begin anew: it is kept until virtual time has passed it, or all are equal again.
-  local function keeps_tag(total, child, now)
-    local is_at_rest = total.takers == 0 and total.handed == 0 and total.next <= now
-    return child.tag > total.virtual and not is_at_rest
+  -- Without its tag a child that comes back would begin anew: it is kept until virtual time has passed it, or all are equal again. When
+  -- that may be: virtual time goes on by one in as many intervals as the weights of those that share amount to.
+  local function tag_until(total, child, now)
+    local ahead = child.tag - total.virtual
+    if ahead <= 0 or total.takers == 0 and total.handed == 0 and total.next <= now then return now end
+    return now + math.max(TAG_ASKED, math.min(ahead * total.weights * total.interval, TAG_ASKED_BY))
   end
 
   local function release(total)
@@ -24,7 +26,8 @@ do
     if not total or total.children > 0 or total.paused == 1 then return INF end
     local until_, parent = forgettable_at(total), total.parent ~= '' and family.total(total.parent)
     if until_ > now then return until_ end
-    if parent and keeps_tag(parent, total, now) then return now + TAG_ASKED end
+    local tagged_until = parent and tag_until(parent, total, now) or now
+    if tagged_until > now then return tagged_until end
     redis.call('HDEL', K.totals, path)
     redis.call('HDEL', K.quotas, path)
     family.totals[path] = false
@@ -53,8 +56,8 @@ do
         is_readable, bucket = pcall(read_bucket, key)
         local member = is_readable and bucket and bucket.member
         local total = member and family.totals_of(bucket)[1]
-        if member and keeps_tag(total, member, now) then until_ = now + TAG_ASKED
-        elseif is_readable then
+        if member then until_ = tag_until(total, member, now) end
+        if is_readable and until_ <= now then
           below[key] = total
           gone[#gone + 1] = key
         end

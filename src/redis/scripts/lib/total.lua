@@ -94,6 +94,8 @@ do
   -- Where all that was touched stands, from the inside out. `is_last`: and writes it.
   function family.settle_all(is_last)
     local touched, written = family.touched, {}
+    -- The claim settles them as it chooses, and only the last time counts for when it is due again.
+    for path, total in pairs(is_last and family.unwritten or {}) do touched[path] = total end
     while touched and next(touched) do
       local longest
       for path in pairs(touched) do

@@ -25,6 +25,8 @@ export class FakeStore implements Pick<Verbs, 'claim' | 'recover' | 'expire' | '
   leaderUntil = Number.NEGATIVE_INFINITY
   /** Whether others may be elected while nothing is due. */
   keepsLeader = true
+  /** When something is to be forgotten next. */
+  forgetsAt = Number.POSITIVE_INFINITY
   isAway = false
   isDeaf = false
   /** How far its clock was set forward. */
@@ -91,6 +93,7 @@ export class FakeStore implements Pick<Verbs, 'claim' | 'recover' | 'expire' | '
       jobs,
       now: now + this.step,
       nextClaim: Math.min(...this.waiting.map((job) => job.due)),
+      nextForgetting: this.forgetsAt,
       nextRecovery: Math.min(...[...this.leases.values()].map(({ end }) => end)),
       nextExpiry: isElected ? Math.min(...this.deadlines.map((job) => job.at)) : Number.POSITIVE_INFINITY,
     }

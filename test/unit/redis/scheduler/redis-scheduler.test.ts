@@ -160,6 +160,17 @@ describe('between passes', () => {
     await clock.advance(1 * S)
     expect(store.claims.length).toBeLessThanOrEqual(12)
   })
+
+  test('what is to be forgotten and cannot be yet makes no departure late', async () => {
+    store.forgetsAt = clock.now()
+    scheduler().start()
+    store.admit('one', clock.now() + 20 * MS)
+    store.admit('other', clock.now() + 40 * MS)
+    await clock.advance(46 * MS)
+    expect(handedIds()).toEqual(['one', 'other'])
+    await clock.advance(1 * S)
+    expect(store.claims.length).toBeLessThanOrEqual(14)
+  })
 })
 
 describe('start and stop', () => {
