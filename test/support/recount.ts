@@ -5,7 +5,7 @@ import { withLibraries } from '../../src/redis/scripts/script.ts'
 import { isTurnId } from './turn-id.ts'
 
 const LIBRARIES =
-  'shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting member chain total'.split(
+  'shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting member summed chain total'.split(
     ' ',
   )
 

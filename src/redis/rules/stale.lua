@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- Returns one page of the live buckets to which the rules in force were not applied yet; reads about MOST_PER_CALL.
--- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace member chain total
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace member summed chain total
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     'due': buckets with jobs to hand over, by departure | 'all', in no order; cursor ('0' begins)

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- Counts the jobs of one page of buckets by state, and answers the shard's counters with them.
--- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks line sums waiting member chain total
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks line sums waiting member summed chain total
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now (unused), cursor ('0' begins)

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- The views of some buckets: of as many as may be read in one call.
--- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting counted view member chain total
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting counted view member summed chain total
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', key, ... (1 to 200)

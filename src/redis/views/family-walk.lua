@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- One slice of all live totals, in no order: what each that is asked for is sorted by.
--- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace member chain total
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace member summed chain total
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', cursor ('0' begins), how many to look at, how their paths begin | '', 'path' | 'fill' | 'waiting' | 'running'

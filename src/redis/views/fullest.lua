@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- One slice of the live buckets that a query asks for, sorted by fill, from a place on. Where the keys are enough to judge them,
 -- records are not read, and ranges of keys are counted at once.
--- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting counted view filter ranks member chain total
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting counted view filter ranks member summed chain total
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many are wanted, whether to go on counting when they are found ('1' | '0'), 'down' | 'up', the filter (see

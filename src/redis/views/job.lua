@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- The view of one job.
--- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace name state blocks line sums waiting entries ahead member chain total
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace name state blocks line sums waiting entries ahead member summed chain total
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', id, a key whose first segment the job belongs to | ''

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- The first jobs of a bucket's line, in the order of departure as far as it is known.
--- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks line sums waiting entries member chain total
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks line sums waiting entries member summed chain total
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', key, how many jobs (1 to 200)

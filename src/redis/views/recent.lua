@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- The notes of what happened to a bucket, which are taken while it is watched; watches it for a while from now on.
--- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace notes member chain total
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace notes member summed chain total
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', key

@@ -1,7 +1,7 @@
 #!lua
 -- Corrects the index `:fill` where a version that does not know it has written: for one slice of all live buckets, for one slice
 -- of its members, or for some keys. Without `allow-oom`, because it can wait.
--- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket member chain total
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket member summed chain total
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     'buckets' | 'members', cursor ('0' begins); or 'keys', key, ... (1 to MOST_PER_CALL)

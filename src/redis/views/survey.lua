@@ -1,7 +1,7 @@
 #!lua flags=no-writes
 -- One page of live buckets, in no order: about 100 of them. Where many jobs would have to be looked at, it names the rest of
 -- the page instead of reading it.
--- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting counted view member chain total
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting counted view member summed chain total
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', cursor ('0' begins)

@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- Sums over one slice of all live buckets, from their records alone, for each group of keys and the keys below them.
--- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting counted view filter member chain total
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting counted view filter member summed chain total
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', cursor ('0' begins), how many to look at, then for each group: number of keys (0: every bucket), keys

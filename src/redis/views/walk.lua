@@ -2,7 +2,7 @@
 -- One slice of all live buckets, in no order, from their records alone: counts the buckets that a query asks for, and answers the
 -- places of those that come after one place and before another. Jobs are read only where the query needs their times; where
 -- there are many, the answer names the buckets that were not read, for another call.
--- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting counted view filter columns member chain total
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting counted view filter columns member summed chain total
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', cursor ('0' begins; '': the keys at the end), how many to read, the filter (see read_filter), column,

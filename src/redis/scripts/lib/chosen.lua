@@ -2,9 +2,8 @@
 -- of: family
 
 do
-  local IN = 1
-  -- Those that become due together join in slices of so many in a call; and so many are looked at for one departure.
-  local MOST_WOKEN, MOST_LOOKS, woken = 100, 50, 0
+  -- So many are looked at for one departure.
+  local MOST_LOOKS = 50
 
   -- A bucket below totals, once for each call; nil: there is none, or it cannot be read. `raw`: its record, where that was read.
   function family.bucket(name, raw)
@@ -29,43 +28,6 @@ do
     end
     bucket.window = window_of(bucket, family.horizon - time_read)
     return bucket
-  end
-
-  local function joins(total, name, child, bucket)
-    if child.standing ~= IN then
-      if bucket then
-        family.stand_bucket(bucket, due_of(bucket))
-        write_bucket(bucket)
-      else family.settle(child) end
-    end
-    total.moves[name] = nil
-    return math.max(child.tag, total.virtual - total.largest)
-  end
-
-  -- Lets those join whose own limits let them go by then. Returns whether there are more of them than one call takes.
-  function family.wake(total, horizon)
-    local names = redis.call('ZRANGEBYSCORE', K.later .. total.n, '-inf', horizon, 'LIMIT', 0, MOST_WOKEN - woken)
-    if #names == 0 then return woken == MOST_WOKEN and redis.call('ZCOUNT', K.later .. total.n, '-inf', horizon) > 0 end
-    local raws, ready, callers = redis.call('HMGET', K.buckets, unpack(names)), {}, {}
-    for index, name in ipairs(names) do
-      local bucket = not is_total(name) and family.bucket(name, raws[index]) or nil
-      local child = is_total(name) and family.total(name) or bucket and bucket.member
-      if child then
-        local tag = joins(total, name, child, bucket)
-        ready[#ready + 1], ready[#ready + 2] = tag, name
-        local has_turn = child.isTotal and child.turns > 0 or bucket and bucket.turns > 0 and is_turn(peek_head(bucket, horizon) or '')
-        if has_turn then callers[#callers + 1], callers[#callers + 2] = tag, name end
-      -- Its record is not ours: it stays, and is looked at again.
-      elseif raws[index] then
-        total.moves[name] = time_read + UNREADABLE
-        family.touch(total)
-      end
-    end
-    woken = woken + #names
-    redis.call('ZREM', K.later .. total.n, unpack(names))
-    if #ready > 0 then redis.call('ZADD', K.ready .. total.n, unpack(ready)) end
-    if #callers > 0 then redis.call('ZADD', K.callers .. total.n, unpack(callers)) end
-    return woken == MOST_WOKEN and redis.call('ZCOUNT', K.later .. total.n, '-inf', horizon) > 0
   end
 
   -- Its head cannot be handed over before then.

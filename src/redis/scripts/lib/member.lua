@@ -2,41 +2,40 @@
 -- of: family
 
 do
-  -- What the record of a bucket has at its end where the bucket is below totals.
-  local FORMAT, SLOT = '<ddBBs', '<dd'
-  -- What a total has as the sum of what the buckets below it have.
-  local SUMMED = { 'waiting', 'running', 'inHanded', 'handed', 'turns', 'grantedCost', 'grants' }
+  -- What the record of a bucket has at its end where the bucket is below totals: the slots that it has of them, and its place.
+  local SLOTS, SLOT, PLACE, PLACE_SIZE = '<Bs', '<dd', '<ddB', 17
   -- Where a bucket was below no total.
   local NONE = {}
 
-  -- `bucket` has all fields but its place.
   function family.unpack_member(raw, at)
-    local weight, tag, standing, slots, chain, stop = struct.unpack(FORMAT, raw, at)
-    local member = { weight = weight, tag = tag, standing = standing, chain = chain, slots = {}, counted = {} }
+    local slots, chain, stop = struct.unpack(SLOTS, raw, at)
+    local member = { weight = 1, tag = 0, standing = 0, chain = chain, slots = {}, counted = {} }
     for index = 1, slots do member.slots[index], member.counted[index], stop = struct.unpack(SLOT, raw, stop) end
+    member.weight, member.tag, member.standing, stop = struct.unpack(PLACE, raw, stop)
+    -- No numbers of ours.
+    if member.tag - member.tag ~= 0 or not (member.weight > 0 and member.weight < INF) then error('member') end
     return member, stop
   end
 
   function family.pack_member(member)
-    local slots = {}
+    local slots, place = {}, struct.pack(PLACE, member.weight, member.tag, member.standing)
     for index, slot in ipairs(member.slots) do slots[index] = struct.pack(SLOT, slot, member.counted[index]) end
-    return struct.pack(FORMAT, member.weight, member.tag, member.standing, #slots, member.chain) .. table.concat(slots)
+    return struct.pack(SLOTS, #member.slots, member.chain) .. table.concat(slots) .. place
   end
 
-  local function sums_of(bucket)
-    local sums = { grants = bucket.granted ~= '' and 1 or 0 }
-    for index = 1, #SUMMED - 1 do sums[SUMMED[index]] = bucket[SUMMED[index]] end
-    return sums
-  end
-
-  -- The bucket is as it is written: what its totals count of it.
-  function family.note(bucket)
-    bucket.summed = sums_of(bucket)
+  -- The tag of a bucket that takes part, by its record; nil: it does not, or is not below totals.
+  function family.tag_of(raw)
+    local more = #raw > PLACE_SIZE and struct.unpack('<H', raw) - BUCKET_MAGIC
+    if more ~= BELOW and more ~= WARM + BELOW then return nil end
+    local _, tag, standing = struct.unpack(PLACE, raw, #raw - PLACE_SIZE + 1)
+    return standing == 1 and tag - tag == 0 and tag or nil
   end
 
   -- The totals of a chain, the innermost first.
   function family.totals_in(text)
-    local paths, totals = family.chain_of(text).paths, {}
+    local chain = family.chain_of(text)
+    if chain.totals then return chain.totals end
+    local paths, totals = chain.paths, {}
     for index = #paths, 1, -1 do
       local total = family.total(paths[index])
       -- Its record is gone, which only a foreign hand can have done: it begins anew.
@@ -46,37 +45,21 @@ do
       end
       totals[#totals + 1] = total
     end
+    chain.totals = totals
     return totals
   end
 
   -- Those above a bucket.
   function family.totals_of(bucket)
-    return family.totals_in(bucket.member.chain)
-  end
-
-  local function add_to(total, sums, sign)
-    for _, name in ipairs(SUMMED) do total[name] = math.max(0, total[name] + sign * sums[name]) end
-    family.touch(total)
-  end
-
-  -- Adds to all totals above the bucket what it holds more than when it was read or written last.
-  function family.sync(bucket)
-    if bucket.before then family.enter(bucket) end
-    local sums, more, has_more = sums_of(bucket), {}, false
-    for _, name in ipairs(SUMMED) do
-      more[name] = sums[name] - bucket.summed[name]
-      has_more = has_more or more[name] ~= 0
-    end
-    bucket.summed = sums
-    if not has_more or not bucket.member then return end
-    local totals = family.totals_of(bucket)
-    usage.work = usage.work + #totals
-    for _, total in ipairs(totals) do add_to(total, more, 1) end
+    local member = bucket.member
+    if not member.totals then member.totals = family.totals_in(member.chain) end
+    return member.totals
   end
 
   -- Gives the bucket its place below these totals, '' for none. They count it from when it is written on.
   function family.move(bucket, text, book, now)
-    bucket.summed, bucket.before = bucket.summed or sums_of(bucket), bucket.before or bucket.member or NONE
+    if not bucket.summed then family.note(bucket) end
+    bucket.before = bucket.before or bucket.member or NONE
     bucket.member = nil
     if text == '' then return end
     bucket.member = { weight = family.chain_of(text).weight, tag = 0, standing = 0, chain = text, slots = {}, counted = {} }
@@ -91,14 +74,16 @@ do
       local totals = family.totals_in(before.chain)
       family.stand(totals[1], before, bucket.key, nil)
       totals[1].children = math.max(0, totals[1].children - 1)
-      for _, total in ipairs(totals) do add_to(total, sums, -1) end
-    elseif sums.waiting > 0 then
+      for _, total in ipairs(totals) do
+        family.add(total, -sums[1], -sums[2], -sums[3], -sums[4], -sums[5], -sums[6], -sums[7])
+      end
+    elseif sums[1] > 0 then
       redis.call('ZREM', K.due, bucket.key)
       redis.call('ZREM', K.turns, bucket.key)
     end
     if not bucket.member then return end
     local totals = family.totals_of(bucket)
     totals[1].children = totals[1].children + 1
-    for _, total in ipairs(totals) do add_to(total, sums, 1) end
+    for _, total in ipairs(totals) do family.add(total, unpack(sums)) end
   end
 end

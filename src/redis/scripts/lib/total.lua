@@ -86,7 +86,7 @@ do
     if #moved == 0 then return end
     total.moves = {}
     redis.call('ZREM', K.ready .. total.n, unpack(moved))
-    redis.call('ZREM', K.callers .. total.n, unpack(moved))
+    if total.turns > 0 or total.hadTurns then redis.call('ZREM', K.callers .. total.n, unpack(moved)) end
     if #later > 0 then redis.call('ZADD', K.later .. total.n, unpack(later)) end
     if #gone > 0 then redis.call('ZREM', K.later .. total.n, unpack(gone)) end
   end
@@ -104,7 +104,8 @@ do
       local total = touched[longest]
       touched[longest] = nil
       family.place(total)
-      family.settle(total, is_last)
+      -- While a claim chooses, nobody asks when an outermost total is due again.
+      if is_last or total.parent ~= '' then family.settle(total, is_last) end
       family.unwritten = family.unwritten or {}
       family.unwritten[longest] = total
     end

@@ -18,7 +18,7 @@ do
     usage.work = usage.work + WORK * #totals
     for index, total in ipairs(totals) do
       allow_for_clock(total, meta, now)
-      if total.paused == 1 or usage.is_full(total, total.running + total.grants - bucket.summed.grants) then return nil end
+      if total.paused == 1 or usage.is_full(total, total.running + total.grants - family.grants_of(bucket)) then return nil end
       local _, units = family.use_of(total, job.id, job.cost)
       charges[index] = units
     end
@@ -40,7 +40,7 @@ do
   -- When to ask again for a slot, because another job has the only one of a total; nil: none has.
   function family.busy_until(bucket, now)
     for _, total in ipairs(family.totals_of(bucket)) do
-      if total.grants > bucket.summed.grants and total.tolerance < LEAST_TOLERANCE then return now + math.max(1000, math.min(50000, total.interval / 4)) end
+      if total.grants > family.grants_of(bucket) and total.tolerance < LEAST_TOLERANCE then return now + math.max(1000, math.min(50000, total.interval / 4)) end
     end
   end
 

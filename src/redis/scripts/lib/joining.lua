@@ -1,0 +1,54 @@
+-- Those below a total whose own limits let them go join those that share it: from `later` to `ready`, by tag.
+-- of: family
+
+do
+  local IN = 1
+  -- Those that become due together join in slices of so many in a call.
+  local MOST_WOKEN, woken = 100, 0
+
+  local function joins(total, name, child, bucket)
+    if child.standing ~= IN then
+      if bucket then
+        family.stand_bucket(bucket, due_of(bucket))
+        write_bucket(bucket)
+      else family.settle(child) end
+    end
+    total.moves[name] = nil
+    return math.max(child.tag, total.virtual - total.largest)
+  end
+
+  -- Lets those join whose own limits let them go by then. Returns whether there are more of them than one call takes.
+  function family.wake(total, horizon)
+    local names = redis.call('ZRANGEBYSCORE', K.later .. total.n, '-inf', horizon, 'LIMIT', 0, MOST_WOKEN - woken)
+    if #names == 0 then return woken == MOST_WOKEN and redis.call('ZCOUNT', K.later .. total.n, '-inf', horizon) > 0 end
+    local raws, ready, callers = redis.call('HMGET', K.buckets, unpack(names)), {}, {}
+    for index, name in ipairs(names) do
+      local raw, bucket, child = raws[index], nil, nil
+      -- Where nobody has a turn, one that takes part already need not be read whole.
+      local tag = raw and total.turns == 0 and family.tag_of(raw)
+      if tag then
+        total.moves[name] = nil
+        ready[#ready + 1], ready[#ready + 2] = math.max(tag, total.virtual - total.largest), name
+      elseif is_total(name) then child = family.total(name)
+      else
+        bucket = family.bucket(name, raw)
+        child = bucket and bucket.member
+      end
+      if child then
+        tag = joins(total, name, child, bucket)
+        ready[#ready + 1], ready[#ready + 2] = tag, name
+        local has_turn = child.isTotal and child.turns > 0 or bucket and bucket.turns > 0 and is_turn(peek_head(bucket, horizon) or '')
+        if has_turn then callers[#callers + 1], callers[#callers + 2] = tag, name end
+      -- Its record is not ours: it stays, and is looked at again.
+      elseif raw and not tag then
+        total.moves[name] = time_read + UNREADABLE
+        family.touch(total)
+      end
+    end
+    woken = woken + #names
+    redis.call('ZREM', K.later .. total.n, unpack(names))
+    if #ready > 0 then redis.call('ZADD', K.ready .. total.n, unpack(ready)) end
+    if #callers > 0 then redis.call('ZADD', K.callers .. total.n, unpack(callers)) end
+    return woken == MOST_WOKEN and redis.call('ZCOUNT', K.later .. total.n, '-inf', horizon) > 0
+  end
+end
