@@ -1,78 +1,12 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
-import type { LimitInput } from '../../src/core/limit.ts'
-import {
-  at,
-  COMPLETED,
-  type Driver,
-  type OpenDriver,
-  request,
-  TURN_CALLER,
-} from '../support/backend-driver.ts'
+import { describe, expect, test } from 'vitest'
+import { at, COMPLETED, request, TURN_CALLER } from '../support/backend-driver.ts'
+import { FamilyStage, STEP } from '../support/family-stage.ts'
 import { claim, lookAt, openRedisBackend, startHanded } from '../support/redis-driver.ts'
 import { DRIVERS } from './drivers.ts'
 
-const STEP = 0.01
-
-/** A family, and what departed from it: the key and the second of each start. */
-class Family {
-  readonly starts: { readonly id: string; readonly key: string; readonly seconds: number }[] = []
-  readonly running: string[] = []
-  readonly driver: Driver
-  #seconds = 0
-  #jobs = 0
-
-  private constructor(driver: Driver) {
-    this.driver = driver
-  }
-
-  static async open(open: OpenDriver, limits: Readonly<Record<string, LimitInput>>): Promise<Family> {
-    const driver = await open(limits)
-    onTestFinished(() => driver.close())
-    return new Family(driver)
-  }
-
-  get now(): number {
-    return at(this.#seconds)
-  }
-
-  admit(key: string, part: Parameters<typeof request>[1] = {}, id = `j${this.#jobs++}`) {
-    return this.driver.admit(request(id, { key, ...part }), this.now)
-  }
-
-  async fill(key: string, jobs: number, part?: Parameters<typeof request>[1]): Promise<boolean[]> {
-    const answers = []
-    for (let job = 0; job < jobs; job++) answers.push((await this.admit(key, part)).accepted)
-    return answers
-  }
-
-  /** Time passes, and what is due departs; each attempt ends at once, or with `isKept` does not. */
-  async pass(seconds: number, { isKept = false } = {}): Promise<void> {
-    for (const end = this.#seconds + seconds; this.#seconds < end - STEP / 2; ) {
-      this.#seconds = Math.round((this.#seconds + STEP) * 100) / 100
-      await this.driver.expire(this.now)
-      for (
-        let job = await this.driver.startNext(this.now);
-        job;
-        job = await this.driver.startNext(this.now)
-      ) {
-        this.starts.push({ id: job.id, key: job.key, seconds: this.#seconds })
-        if (isKept) this.running.push(job.id)
-        else await this.driver.finish(job.id, COMPLETED, this.now)
-      }
-    }
-  }
-
-  /** How many started, by key. */
-  counts(since = 0): Record<string, number> {
-    const counts: Record<string, number> = {}
-    for (const { key, seconds } of this.starts) if (seconds > since) counts[key] = (counts[key] ?? 0) + 1
-    return counts
-  }
-}
-
 describe.each(DRIVERS)('%s: below a total', (_, open) => {
   test('all together depart at its pace, each by its weight', async () => {
-    const family = await Family.open(open, {
+    const family = await FamilyStage.open(open, {
       'a/*': '100, 10/s',
       'a/2': '100, 10/s, weight 3',
       'a/': '200, 4/s',
@@ -90,7 +24,7 @@ describe.each(DRIVERS)('%s: below a total', (_, open) => {
   })
 
   test('a flood does not make the others wait, and what its own limit holds back costs the others nothing', async () => {
-    const family = await Family.open(open, {
+    const family = await FamilyStage.open(open, {
       'a/*': '1000, 100/s',
       'a/slow': '1000, 1/s',
       'a/': '2000, 10/s',
@@ -107,7 +41,7 @@ describe.each(DRIVERS)('%s: below a total', (_, open) => {
   })
 
   test('totals nest, and a bucket departs at the latest of all', async () => {
-    const family = await Family.open(open, { '*': '100, 10/s', 'a/': '200, 10/s', 'a/x/': '100, 2/s' })
+    const family = await FamilyStage.open(open, { '*': '100, 10/s', 'a/': '200, 10/s', 'a/x/': '100, 2/s' })
     for (const key of ['a/x/1', 'a/x/2', 'a/y', 'a']) await family.fill(key, 40)
     await family.pass(5)
     const { 'a/x/1': x1 = 0, 'a/x/2': x2 = 0, 'a/y': y = 0, a = 0 } = family.counts()
@@ -118,7 +52,7 @@ describe.each(DRIVERS)('%s: below a total', (_, open) => {
   })
 
   test('it refuses what it has no room for, says where, and leaves room for others', async () => {
-    const family = await Family.open(open, { 'a/*': '100, 10/s', 'a/': '20, 2/s' })
+    const family = await FamilyStage.open(open, { 'a/*': '100, 10/s', 'a/': '20, 2/s' })
     const flood = await family.fill('a/1', 20)
     expect(flood.filter(Boolean)).toHaveLength(16)
     expect(await family.admit('a/1')).toMatchObject({ reason: 'full', at: 'a/', waiting: 16, capacity: 20 })
@@ -137,7 +71,7 @@ describe.each(DRIVERS)('%s: below a total', (_, open) => {
   })
 
   test('many at once are judged one after the other', async () => {
-    const family = await Family.open(open, { 'a/*': '100, 10/s', 'a/': '20, 2/s' })
+    const family = await FamilyStage.open(open, { 'a/*': '100, 10/s', 'a/': '20, 2/s' })
     const requests = Array.from({ length: 30 }, (_, n) => request(`m${n}`, { key: n % 2 ? 'a/1' : 'a/2' }))
     const answers = await family.driver.admitMany(requests, family.now)
     const accepted = answers.filter((answer) => answer.accepted).length
@@ -148,7 +82,7 @@ describe.each(DRIVERS)('%s: below a total', (_, open) => {
   })
 
   test('alone below it, a job departs when it was told, and a retry after the time that was told gets in', async () => {
-    const family = await Family.open(open, { 'a/*': '100, 10/s', 'a/': '10, 2/s' })
+    const family = await FamilyStage.open(open, { 'a/*': '100, 10/s', 'a/': '10, 2/s' })
     const first = await family.fill('a/1', 8)
     expect(first.every(Boolean)).toBe(true)
     const refused = await family.admit('a/1')
@@ -167,7 +101,7 @@ describe.each(DRIVERS)('%s: below a total', (_, open) => {
   })
 
   test('its places bound what runs, turns and jobs together; a free one wakes the next', async () => {
-    const family = await Family.open(open, { 'a/*': '100, 50/s', 'a/': '100, 50/s, 2 at once' })
+    const family = await FamilyStage.open(open, { 'a/*': '100, 50/s', 'a/': '100, 50/s, 2 at once' })
     await family.fill('a/1', 3)
     await family.admit('a/2', {}, `~${TURN_CALLER}~t`)
     await family.pass(1, { isKept: true })
@@ -181,7 +115,7 @@ describe.each(DRIVERS)('%s: below a total', (_, open) => {
   })
 
   test('its quotas count all, in named units too, and a settlement corrects them', async () => {
-    const family = await Family.open(open, {
+    const family = await FamilyStage.open(open, {
       'a/*': '100, 50/s',
       'a/': '100, 50/s, 100 tokens/minute 30 each',
     })
@@ -205,7 +139,7 @@ describe.each(DRIVERS)('%s: below a total', (_, open) => {
     ['paused', 'a/'],
     ['paused', 'a/x/'],
   ])('nothing below it departs while it is %s: %s', async (how, path) => {
-    const family = await Family.open(open, { '*': '100, 20/s', 'a/': '200, 20/s', 'a/x/': '100, 20/s' })
+    const family = await FamilyStage.open(open, { '*': '100, 20/s', 'a/': '200, 20/s', 'a/x/': '100, 20/s' })
     await family.fill('a/x/1', 60)
     await family.fill('a/y', 60)
     await family.pass(1)
@@ -223,7 +157,7 @@ describe.each(DRIVERS)('%s: below a total', (_, open) => {
   })
 
   test('a freeze that is over, and one of a key, hold nobody longer', async () => {
-    const family = await Family.open(open, { '*': '100, 20/s', 'a/': '200, 20/s' })
+    const family = await FamilyStage.open(open, { '*': '100, 20/s', 'a/': '200, 20/s' })
     await family.driver.freeze('a/', at(1), family.now)
     await family.fill('a/1', 30)
     await family.fill('a/2', 30)
@@ -236,7 +170,7 @@ describe.each(DRIVERS)('%s: below a total', (_, open) => {
   })
 
   test('it may be made faster, slower, removed and added while jobs wait', async () => {
-    const family = await Family.open(open, { '*': '100, 10/s', 'a/': '200, 2/s' })
+    const family = await FamilyStage.open(open, { '*': '100, 10/s', 'a/': '200, 2/s' })
     const answers = [...(await family.fill('a/1', 90)), ...(await family.fill('a/2', 90))]
     await family.pass(2)
     expect(family.starts.length).toBe(4)
@@ -257,7 +191,7 @@ describe.each(DRIVERS)('%s: below a total', (_, open) => {
   })
 
   test('cancelled and expired jobs give their room back', async () => {
-    const family = await Family.open(open, { '*': '100, 10/s', 'a/': '10, 1/s' })
+    const family = await FamilyStage.open(open, { '*': '100, 10/s', 'a/': '10, 1/s' })
     for (const id of 'abcdefgh') await family.admit('a/1', { deadline: at(100) }, id)
     expect(await family.admit('a/1')).toMatchObject({ reason: 'full' })
     expect(await family.driver.cancel('h', family.now)).toBe(true)
@@ -268,7 +202,7 @@ describe.each(DRIVERS)('%s: below a total', (_, open) => {
   })
 
   test('nothing of it is left when all is over', async () => {
-    const family = await Family.open(open, { '*': '100, 10/s', 'a/': '50, 10/s', 'a/x/': '30, 5/s' })
+    const family = await FamilyStage.open(open, { '*': '100, 10/s', 'a/': '50, 10/s', 'a/x/': '30, 5/s' })
     await family.fill('a/x/1', 3)
     await family.fill('a/y', 3)
     await family.pass(3)
