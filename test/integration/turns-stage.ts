@@ -10,6 +10,8 @@ import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
 
 /** What news of starts may take on a busy machine; microseconds. */
 const LAG = 400_000
+/** So much of the time of a total may be handed over and not have started; microseconds. */
+const HANDED = 250_000
 
 /** Several shapers on the lines of one Redis, as if each were a process; every departure in one list. */
 export class TurnsStage {
@@ -17,13 +19,14 @@ export class TurnsStage {
   readonly errors: Error[] = []
   /** The callers that departed, with their fences, which give the order. */
   readonly departed: (readonly [name: string, fence: number, ms: number])[] = []
-  readonly #limit: string
+  readonly #limits: Readonly<Record<string, string>>
   readonly #url: string
   readonly #recordings: Recording[] = []
   readonly #shapers: Shaper[] = []
 
-  constructor(limit: string, url = redisAddress()) {
-    this.#limit = limit
+  /** @param limits by pattern, or one for all keys */
+  constructor(limits: string | Readonly<Record<string, string>>, url = redisAddress()) {
+    this.#limits = typeof limits === 'string' ? { '*': limits } : limits
     this.#url = url
   }
 
@@ -31,7 +34,7 @@ export class TurnsStage {
   async open(options: Partial<ShaperOptions> = {}): Promise<Shaper> {
     const { prefix, errors } = this
     const shaper = new Shaper('turns', {
-      limits: { '*': this.#limit },
+      limits: this.#limits,
       connection: this.#url,
       prefix,
       ...options,
@@ -62,10 +65,11 @@ export class TurnsStage {
     return { turn, id: await admitted }
   }
 
-  /** A process that holds a place of the key `k`. */
-  async holder() {
+  /** A process that holds a place of the key. */
+  async holder(key = 'k') {
     const script = built('test/support/children/holds.ts')
-    const child = spawn(process.execPath, [script, this.#url, this.prefix, this.#limit], {
+    const limits = JSON.stringify(this.#limits)
+    const child = spawn(process.execPath, [script, this.#url, this.prefix, limits, key], {
       stdio: ['pipe', 'pipe', 'inherit'],
     })
     onTestFinished(() => void child.kill('SIGKILL'))
@@ -94,7 +98,7 @@ export class TurnsStage {
     await expect.poll(() => ofType('end').toSorted()).toEqual(expect.arrayContaining(ofType('start')))
     const audit = await this.#shapers.at(-1)!.audit()
     expect(audit).toEqual({ ...NONE, admitted: audit.admitted, ended: audit.admitted })
-    expect(checkHistory(joint(), { lag, settle: lag })).toEqual([])
+    expect(checkHistory(joint(), { lag, settle: lag, handed: HANDED })).toEqual([])
   }
 }
 
