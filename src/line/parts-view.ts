@@ -55,12 +55,12 @@ export function partsView(
   }
 }
 
-/** What holds a job, in the words of an explanation: a pause, the places, a quota, and only then the line and the pace; undefined where it may go now. */
+/** What holds a job, in the words of an explanation: a pause, the places, a quota, and only then the line and the pace; undefined where it may go now, or something below a total holds it. */
 export function lastHoldOf(waits: Waits, limit: Limit, now: number): Hold | undefined {
   const { ahead, departsAt, quota, paused, frozenUntil, isFull, backsOff } = waits
   if (paused) return { reason: 'paused', detail: PAUSED }
   if (isFull) return { reason: 'place', detail: placesText(limit) }
-  if (departsAt <= now) return undefined
+  if (departsAt <= now || departsAt === Number.POSITIVE_INFINITY) return undefined
   if (quota !== undefined) {
     const detail = quotaText(limit, quota, now)
     const name = nameOfQuota(limit.quotas[quota.index]!)

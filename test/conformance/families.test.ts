@@ -115,6 +115,23 @@ describe.each(DRIVERS)('%s: the view of a total', (_, open) => {
     })
     expect(view?.nextDepartureAt).toBeGreaterThanOrEqual(msAt(60))
   })
+
+  test('is not said to be held where the total above it is, or whoever waits below it', async () => {
+    const driver = await openFor(open, { '*': '9, 10/s', 'a/': '20, 1/s', 'a/b/': '9, 10/s, 2 at once' })
+    for (const id of ['x', 'y']) await driver.admit(request(id, { key: 'a/b/c' }), at(0))
+    const started = await driver.startNext(at(0))
+    const aboveIsLater = await driver.family('a/b/', at(0.5))
+    expect(aboveIsLater).toMatchObject({ waiting: 1, nextDepartureAt: msAt(1) })
+    expect(aboveIsLater).not.toHaveProperty('heldBy')
+    await driver.pause('a/', at(0.5))
+    expect(await driver.family('a/b/', at(0.5))).not.toHaveProperty('heldBy')
+    await driver.resume('a/', at(0.5))
+    await driver.pause('a/b/c', at(0.5))
+    const belowIsPaused = await driver.family('a/b/', at(2))
+    expect(belowIsPaused).toMatchObject({ waiting: 1, places: { taken: 1, of: 2 } })
+    expect(belowIsPaused).not.toHaveProperty('heldBy')
+    await driver.finish(started!.id, COMPLETED, at(2))
+  })
 })
 
 describe.each(DRIVERS)('%s: a bucket below totals', (_, open) => {

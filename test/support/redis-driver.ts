@@ -104,8 +104,8 @@ export function lookAt(): Redis {
 export async function redisDriver(
   limits: Readonly<Record<string, LimitInput>>,
   keepFinished?: number | Retention,
+  prefix = uniquePrefix(),
 ): Promise<Driver> {
-  const prefix = uniquePrefix()
   return new RedisDriver(await openRedisBackend({ limits, keepFinished, prefix, openedAt: at(0) }), prefix)
 }
 

@@ -5,8 +5,9 @@
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', path, ... (1 to 100)
 -- Answers  { now, how many of the paths were read, view, ... }, without those that are unknown or foreign; one alone must be ours. A view
---          is { path, pattern, limit, path of the total above | '', capacity, waiting, running, children, next departure (inf: none is
---          known), end of the freeze, paused, parts }, with the parts as those of a bucket: see parts_of in lib/view.lua
+--          is { path, pattern, limit, path of the total above | '', capacity, waiting, running, children, next departure by its own limit
+--          (inf: none is known), the same where those above it let it go, end of the freeze, paused, parts }, with the parts as those of a
+--          bucket: see parts_of in lib/view.lua
 
 -- What counts as the reads of one total: its places, and the jobs that are first in it and in those below it.
 local READS, MOST_READS = 12, 600
@@ -53,7 +54,7 @@ local function view_below(total)
   local at, slot, charges = departure_below(total)
   return {
     total.key, total.pattern, usage.limit_text(total), total.parent, text(total.capacity), text(total.waiting), text(total.running),
-    text(total.children), text(total.grants > 0 and at or departure_under(total, at)), text(total.frozen), text(total.paused),
+    text(total.children), text(at), text(total.grants > 0 and at or departure_under(total, at)), text(total.frozen), text(total.paused),
     parts_below(total, slot, charges, at),
   }
 end

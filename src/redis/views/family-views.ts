@@ -18,6 +18,8 @@ const familyRow = row({
   waiting: number,
   running: number,
   children: number,
+  /** By its own limit. */
+  ownDeparture: number,
   nextDeparture: number,
   frozenUntil: number,
   isPaused: flag,
@@ -57,10 +59,13 @@ export class FamilyViews {
 
 function viewOf(family: Answer<typeof familyRow>, now: number): FamilyView {
   const { path, pattern, total, capacity, waiting, running, children, isPaused } = family
-  const { nextDeparture, frozenUntil, parts } = family
+  const { ownDeparture, nextDeparture, frozenUntil, parts } = family
   const isFrozen = frozenUntil > now
   const limit = parseStoredLimit(family.limit, pattern)
-  const head = parts && waiting > 0 ? firstOf({ ...family, backsOff: false }, parts) : undefined
+  const first =
+    parts && firstOf({ nextDeparture: ownDeparture, isPaused, frozenUntil, backsOff: false }, parts)
+  // Where it has a place left, it is those below it that cannot go.
+  const head = first && waiting > 0 ? { ...first, isFull: parts.taken >= limit.concurrency } : undefined
   return {
     path,
     ...(total !== '' && { total }),
