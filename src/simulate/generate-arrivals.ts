@@ -9,8 +9,10 @@ import { seededRandom } from './random.ts'
  * - `burst`: nothing, then five seconds' worth at the same instant
  * - `poisson`: independently of each other, like many users
  * - `on-off`: as `poisson` at twice the rate for about three seconds, then nothing for about three seconds
+ * - `flood`: `poisson` at half the rate for all keys but the first, which sends as many as they together at one instant, after a tenth
+ *   of the time
  */
-export const PATTERNS = ['steady', 'burst', 'poisson', 'on-off'] as const
+export const PATTERNS = ['steady', 'burst', 'poisson', 'on-off', 'flood'] as const
 export type Pattern = (typeof PATTERNS)[number]
 
 export interface GenerateOptions {
@@ -20,6 +22,8 @@ export interface GenerateOptions {
   readonly rate: number
   /** Number of keys: `key-1`, `key-2`, ... */
   readonly keys: number
+  /** How the keys begin, such as `stripe/`. Default: with nothing. */
+  readonly prefix?: string
   /** The same seed gives the same arrivals. */
   readonly seed: number
 }
@@ -36,15 +40,26 @@ export function* generateArrivals(options: GenerateOptions): Generator<readonly 
   let index = 0
   for (const time of times(options, end, random)) {
     if (time >= end) break
-    // Taking keys in turn keeps each key of a steady stream steady; other patterns choose at random.
-    const turn = options.pattern === 'steady' ? index++ % options.keys : Math.floor(random() * options.keys)
-    batch.push({ at: Math.round(time), key: `key-${turn + 1}`, cost: 1 })
+    const turn = turnOf(options, time, index++, random)
+    batch.push({ at: Math.round(time), key: `${options.prefix ?? ''}key-${turn + 1}`, cost: 1 })
     if (batch.length === BATCH) {
       yield batch
       batch = []
     }
   }
   yield batch
+}
+
+function turnOf(
+  { pattern, keys, seconds }: GenerateOptions,
+  time: number,
+  index: number,
+  random: () => number,
+): number {
+  // Taking keys in turn keeps each key of a steady stream steady; other patterns choose at random.
+  if (pattern === 'steady') return index % keys
+  if (pattern !== 'flood' || keys === 1) return Math.floor(random() * keys)
+  return time === floodAt(seconds * SECOND) ? 0 : 1 + Math.floor(random() * (keys - 1))
 }
 
 function times(options: GenerateOptions, end: number, random: () => number): Generator<number> {
@@ -58,6 +73,8 @@ function times(options: GenerateOptions, end: number, random: () => number): Gen
       return poisson(rate, random)
     case 'on-off':
       return onOff(rate, end, random)
+    case 'flood':
+      return flood(rate, end, random)
   }
 }
 
@@ -87,6 +104,19 @@ function* onOff(rate: number, end: number, random: () => number): Generator<numb
     for (; time < phaseEnd; time += exponential(SECOND / (2 * rate), random)) yield time
     phaseStart = phaseEnd + exponential(MEAN_PHASE, random)
   }
+}
+
+function* flood(rate: number, end: number, random: () => number): Generator<number> {
+  const at = floodAt(end)
+  let left = Math.round((rate * end) / SECOND / 2)
+  for (const time of poisson(rate / 2, random)) {
+    for (; time >= at && left > 0; left--) yield at
+    yield time
+  }
+}
+
+function floodAt(end: number): number {
+  return end / 10
 }
 
 /** Time to the next of independent events with distance `mean` on average. */

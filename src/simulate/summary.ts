@@ -1,8 +1,9 @@
-import { MILLISECOND, SECOND } from '../core/duration.ts'
-import type { Quota } from '../core/quota.ts'
-import { nameOfQuota } from '../core/quota-input.ts'
+import { SECOND } from '../core/duration.ts'
+import type { RejectReason } from '../core/verdict.ts'
 import type { Arrival } from './arrival.ts'
-import type { KeyLine, Outcome } from './key-line.ts'
+import type { Hold } from './departure-plan.ts'
+import type { TotalSummary } from './family-summary.ts'
+import { summarizeWaits, type WaitSummary } from './waits.ts'
 
 /** The result of all arrivals, as `--json` prints it. */
 export interface Summary {
@@ -15,8 +16,7 @@ export interface Summary {
   readonly tooCostlyFor?: readonly { readonly part: string; readonly jobs: number }[]
   /** Number of distinct keys. */
   readonly keys: number
-  /** From arrival to departure of accepted jobs, in milliseconds; null if there were none. */
-  readonly waitMs: { readonly [name in 'p50' | 'p90' | 'p99' | 'max']: number | null }
+  readonly waitMs: WaitSummary
   /** The fullest bucket at any moment, and the first such moment; null if no job had to wait. */
   readonly fullestBucket: FullestBucket | null
   /** What kept accepted jobs at the head of their lines, the longest first; only where a limit has several parts. */
@@ -25,6 +25,10 @@ export interface Summary {
   readonly firstArrivalS: number | null
   readonly lastArrivalS: number | null
   readonly lastDepartureS: number | null
+  /** Only where a total governs some key: the ten with most arrivals. */
+  readonly totals?: readonly TotalSummary[]
+  /** How many other totals there were. */
+  readonly furtherTotals?: number
 }
 
 export interface FullestBucket {
@@ -60,53 +64,51 @@ export class SummaryBuilder {
   #lastArrival: number | undefined
   #lastDeparture: number | undefined
 
-  add(arrival: Arrival, outcome: Outcome, line: KeyLine): void {
-    const { at, key } = arrival
+  arrived({ at, key }: Arrival): void {
     this.#keys.add(key)
     this.#firstArrival ??= at
     this.#lastArrival = at
-    if (!outcome.accepted) {
-      if (outcome.reason === 'too-costly') this.#addTooCostly(outcome.exceeded)
-      else this.#rejections.full++
+  }
+
+  /** @param exceeded the quota that the job alone exceeds, if it is too costly and not for the capacity */
+  rejected(reason: RejectReason, exceeded = CAPACITY): void {
+    if (reason !== 'too-costly') {
+      this.#rejections.full++
       return
     }
-    this.#waits.push(outcome.departsAt - at)
-    for (const { part, time } of outcome.holds ?? []) {
+    this.#rejections['too-costly']++
+    this.#tooCostly.set(exceeded, (this.#tooCostly.get(exceeded) ?? 0) + 1)
+  }
+
+  departed(arrivedAt: number, departsAt: number, holds: readonly Hold[] = []): void {
+    this.#waits.push(departsAt - arrivedAt)
+    for (const { part, time } of holds) {
       const { jobs: held, time: known } = this.#held.get(part) ?? { jobs: 0, time: 0 }
       this.#held.set(part, { jobs: held + 1, time: known + time })
     }
-    this.#lastDeparture = Math.max(this.#lastDeparture ?? 0, outcome.departsAt)
-    const { waiting } = line
-    const { capacity } = line.limit
+    this.#lastDeparture = Math.max(this.#lastDeparture ?? 0, departsAt)
+  }
+
+  /** So many units wait in the line of the key. */
+  filled(key: string, waiting: number, capacity: number, at: number): void {
     if (waiting / capacity > (this.#fullest?.fill ?? 0)) {
       this.#fullest = { key, waiting, capacity, fill: waiting / capacity, atS: at / SECOND }
     }
   }
 
-  #addTooCostly(exceeded: Quota | undefined): void {
-    this.#rejections['too-costly']++
-    const part = exceeded === undefined ? CAPACITY : nameOfQuota(exceeded)
-    this.#tooCostly.set(part, (this.#tooCostly.get(part) ?? 0) + 1)
-  }
-
   build(): Summary {
     const rejected = this.#rejections.full + this.#rejections['too-costly']
-    const waits = Float64Array.from(this.#waits).sort()
+    const accepted = this.#waits.length
     return {
-      arrivals: waits.length + rejected,
-      accepted: waits.length,
+      arrivals: accepted + rejected,
+      accepted,
       rejected,
       rejections: { ...this.#rejections },
       ...([...this.#tooCostly.keys()].some((part) => part !== CAPACITY) && {
         tooCostlyFor: [...this.#tooCostly].map(([part, jobs]) => ({ part, jobs })),
       }),
       keys: this.#keys.size,
-      waitMs: {
-        p50: percentile(waits, 0.5),
-        p90: percentile(waits, 0.9),
-        p99: percentile(waits, 0.99),
-        max: percentile(waits, 1),
-      },
+      waitMs: summarizeWaits(this.#waits),
       fullestBucket: this.#fullest,
       ...(this.#held.size > 0 && { heldBack: this.#heldBack() }),
       firstArrivalS: inSeconds(this.#firstArrival),
@@ -120,12 +122,6 @@ export class SummaryBuilder {
       .map(([part, { jobs, time }]) => ({ part, jobs, seconds: Math.round(time) / SECOND }))
       .sort((a, b) => b.seconds - a.seconds)
   }
-}
-
-/** By nearest rank: a wait that actually occurred. Milliseconds, to the microsecond. */
-function percentile(sorted: Float64Array, share: number): number | null {
-  const wait = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]
-  return wait === undefined ? null : Math.round(wait) / MILLISECOND
 }
 
 function inSeconds(at: number | undefined): number | null {

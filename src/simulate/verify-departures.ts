@@ -1,5 +1,5 @@
 import { checkHistory } from '../conformance/conformance.ts'
-import type { Breach, Law } from '../conformance/history.ts'
+import type { Breach, HistoryEvent, Law } from '../conformance/history.ts'
 import type { Limit } from '../core/limit.ts'
 import type { RuleBook } from '../core/rule-book.ts'
 import type { DepartureRow } from './read-departures.ts'
@@ -20,7 +20,8 @@ export interface Verification {
 
 /**
  * Checks a departures file against the laws, key by key. Without arrivals and verdicts only the spacing of departures, quotas and
- * places can be checked, and places only with ends. Where the file names no unit, each job counts what the rule says.
+ * places can be checked, and places only with ends. Where the file names no unit, each job counts what the rule says. Totals are not
+ * checked: of a key below one, neither its rate (L3) nor a refusal is judged, because the total may be the reason.
  *
  * @throws NoLimitError if no limit applies to a key of the file
  */
@@ -29,13 +30,15 @@ export function verifyDepartures(rows: readonly DepartureRow[], limits: RuleBook
   const byKey = groupByKey(rows, file.hasArrivals)
   const limitOf = new Map([...byKey.keys()].map((key) => [key, limits.resolve(key).limit]))
   const known = [...new Set(limitOf.values())]
-  const judged = judgedLaws(file, known)
+  const isShared = (key: string) => limits.totalsOf(key).length > 0
+  const judged = judgedLaws(file, known).filter((law) => law !== 'L3' || ![...byKey.keys()].every(isShared))
   const breaches: Breach[] = []
   for (const [key, ofKey] of byKey) {
     const limit = limitOf.get(key)!
     // Without ends it is unknown when a place was free for the next job.
-    const isBusy = file.hasArrivals && (file.hasEnds || !hasPlaces(limit))
-    const history = rebuildHistory(key, limit, ofKey, file.hasEnds)
+    const isBusy = file.hasArrivals && (file.hasEnds || !hasPlaces(limit)) && !isShared(key)
+    const rebuilt = rebuildHistory(key, limit, ofKey, file.hasEnds)
+    const history = isShared(key) ? rebuilt.filter((event) => !isRefusal(event)) : rebuilt
     const found = checkHistory(history, {
       // In virtual time a handler is always free, so two departures are enough to measure the rate.
       ...(isBusy && { minUtilisation: LEAST_UTILISATION, shortestStretch: 2 }),
@@ -51,6 +54,10 @@ export function verifyDepartures(rows: readonly DepartureRow[], limits: RuleBook
     unknown: unknownIn(file, known),
     breaches: breaches.sort((a, b) => a.at - b.at),
   }
+}
+
+function isRefusal(event: HistoryEvent): boolean {
+  return event.type === 'answer' && !event.accepted
 }
 
 interface FileFacts {

@@ -1,24 +1,22 @@
 import { Command, Option } from 'commander'
-import { MILLISECOND, SECOND } from '../../core/duration.ts'
+import { quote } from '../../core/describe.ts'
+import { MILLISECOND } from '../../core/duration.ts'
 import { InvalidOptionsError } from '../../core/errors.ts'
 import { formatLimit } from '../../core/limit.ts'
 import { isRolling } from '../../core/quota.ts'
 import type { RuleBook } from '../../core/rule-book.ts'
-import type { Arrival, ArrivalBatches } from '../../simulate/arrival.ts'
+import type { ArrivalBatches } from '../../simulate/arrival.ts'
 import { Comparison, comparedPolicies } from '../../simulate/comparison.ts'
 import { renderComparison } from '../../simulate/comparison-picture.ts'
-import {
-  checkColumnsOf,
-  departuresHeader,
-  type FurtherColumns,
-  formatDeparture,
-} from '../../simulate/departures-csv.ts'
+import { checkColumnsOf } from '../../simulate/departures-csv.ts'
 import { generateArrivals, PATTERNS, type Pattern } from '../../simulate/generate-arrivals.ts'
+import { OneLine } from '../../simulate/one-line.ts'
+import { openSimulation } from '../../simulate/open-simulation.ts'
 import { readArrivals } from '../../simulate/read-arrivals.ts'
-import { Simulation } from '../../simulate/simulation.ts'
+import type { OnOutcome } from '../../simulate/simulation.ts'
 import { renderSimulation } from '../../simulate/simulation-picture.ts'
 import { UnreadNames } from '../../simulate/unread-names.ts'
-import { checkDistinct, inputName, OutputFile, readChunks, writeText } from '../files.ts'
+import { checkDistinct, inputName, readChunks, writeText } from '../files.ts'
 import {
   type LimitFlags,
   nameTotals,
@@ -28,11 +26,13 @@ import {
   withoutTotals,
 } from '../limits-file.ts'
 import { EPOCH_S, formatCount, moment, offset, positiveNumber, wholeNumber } from '../numbers.ts'
-import { Progress } from '../progress.ts'
 import { note, print } from '../terminal.ts'
 import { againstReport } from './against-report.ts'
 import { compareReport } from './compare-report.ts'
+import { oneLineReport } from './one-line-report.ts'
 import { simulateReport } from './report.ts'
+import { runArrivals } from './run-arrivals.ts'
+import { totalsReport } from './totals-report.ts'
 
 interface Flags extends LimitFlags {
   readonly arrivals?: string
@@ -40,6 +40,7 @@ interface Flags extends LimitFlags {
   readonly seconds: number
   readonly rate: number
   readonly keys: number
+  readonly prefix?: string
   readonly seed: number
   readonly key?: string
   readonly handlerMs?: number
@@ -47,12 +48,15 @@ interface Flags extends LimitFlags {
   readonly to?: number
   readonly start?: number
   readonly against?: string
-  readonly compare?: true
+  readonly compare?: true | 'fifo'
   readonly subBuckets: number
   readonly json?: true
   readonly out?: string
   readonly svg?: string
 }
+
+/** `--compare [fifo]` may have taken the word after it, the file of arrivals, for its own. */
+type GivenFlags = Omit<Flags, 'compare'> & { readonly compare?: true | string }
 
 /** `velvet-rope simulate`: runs arrivals through limits in virtual time. */
 export function simulateCommand(): Command {
@@ -65,6 +69,7 @@ export function simulateCommand(): Command {
         'as in tokens=1200.\n' +
         'Quotas of a calendar take offset 0 for the beginning of 1970, in UTC, or for --start.\n' +
         'velvet-rope serve --record writes such a file.\n' +
+        'Under limits with totals it says what each child got of its family, and how long it waited.\n' +
         'A limits file is JSON, { "<pattern>": "<capacity>, <rate>", ... }, or a velvet-rope.yaml.',
     )
     .argument('[file]', 'the arrivals, as in --arrivals')
@@ -77,6 +82,7 @@ export function simulateCommand(): Command {
     .option('--seconds <n>', 'duration of a pattern', positiveNumber(1e6), 60)
     .option('--rate <n>', 'arrivals per second of a pattern, of all keys together', positiveNumber(1e6), 10)
     .option('--keys <n>', 'keys of a pattern', wholeNumber(1, 1e7), 1)
+    .option('--prefix <text>', "how the keys of a pattern begin, such as 'stripe/' for those of one family")
     .option(
       '--seed <n>',
       'seed of a pattern; the same seed gives the same arrivals',
@@ -98,7 +104,10 @@ export function simulateCommand(): Command {
         'compare with other limits: a file, or a limit of every key',
       ).conflicts('compare'),
     )
-    .option('--compare', 'compare with other policies')
+    .option(
+      '--compare [fifo]',
+      'compare with other policies; fifo: totals with one line for each family, first come first served',
+    )
     .option('--sub-buckets <n>', 'slices of the sliding window of --compare', wholeNumber(1, 1_000), 10)
     .option('--json', 'print the answer as JSON')
     .option('--out <file>', 'write each arrival with its verdict and departure as CSV')
@@ -106,30 +115,43 @@ export function simulateCommand(): Command {
     .action(simulate)
 }
 
-async function simulate(file: string | undefined, given: Flags): Promise<void> {
+async function simulate(file: string | undefined, given: GivenFlags): Promise<void> {
   const flags = withFile(file, given)
   const { arrivals, against } = flags
   checkDistinct({ arrivals, limits: flags.limits, out: flags.out, svg: flags.svg })
-  const { ofKeys: limits, totals } = withoutTotals(await readLimits(flags))
-  const otherRules = against === undefined ? undefined : withoutTotals(await readOtherLimits(against))
-  const otherLimits = otherRules?.ofKeys
+  const limits = await readLimits(flags)
+  const otherLimits = against === undefined ? undefined : await readOtherLimits(against)
+  const { ofKeys, totals } = withoutTotals(limits)
+  if (flags.compare === 'fifo' && totals.length === 0) {
+    throw new InvalidOptionsError(
+      "--compare fifo: expected limits with a total, such as 'stripe/', got: none",
+    )
+  }
   const handlerTime = (flags.handlerMs ?? 0) * MILLISECOND
   const policies = comparedPolicies(flags.subBuckets, handlerTime)
-  const comparison = flags.compare ? new Comparison(limits, policies) : undefined
-  const simulation = new Simulation(limits, handlerTime)
-  const other = otherLimits && new Simulation(otherLimits, handlerTime)
+  const comparison = flags.compare === true ? new Comparison(ofKeys, policies) : undefined
+  const oneLine = flags.compare === 'fifo' ? new OneLine(limits, handlerTime) : undefined
+  const other = otherLimits && openSimulation(otherLimits, handlerTime)
   const books = [limits, otherLimits].filter(isThere)
   const units = unitsOf(books)
   if (flags.out !== undefined) checkColumnsOf(units)
   const columns = { units, handlerTime: flags.handlerMs === undefined ? undefined : handlerTime }
-  const others = [comparison, other].filter(isThere)
+  const others = [comparison, oneLine, other].filter(isThere)
   const unread = new UnreadNames(units)
-  const named = await run(simulation, others, openArrivals(flags, units, unread), flags, columns)
+  const open = (onOutcome?: OnOutcome) => openSimulation(limits, handlerTime, onOutcome)
+  const { simulation, named } = await runArrivals(
+    open,
+    others,
+    openArrivals(flags, units, unread),
+    flags,
+    columns,
+  )
 
   for (const sentence of unread.notes()) note(sentence)
-  const ignored = [...new Set([...totals, ...(otherRules?.totals ?? [])])]
-  if (ignored.length > 0) {
-    note(`totals are not counted: each key departs as if there were no ${nameTotals(ignored)}`)
+  if (comparison !== undefined && totals.length > 0) {
+    note(
+      `the policies of --compare take each key by itself, as if there were no ${nameTotals(totals)}; --compare fifo compares totals`,
+    )
   }
 
   const summary = simulation.summary()
@@ -138,27 +160,35 @@ async function simulate(file: string | undefined, given: Flags): Promise<void> {
   }
   if (flags.svg !== undefined) {
     const picture = comparison
-      ? renderComparison(comparison, limits, summary.keys)
+      ? renderComparison(comparison, ofKeys, summary.keys)
       : simulation.spread && renderSimulation(simulation.spread, summary, limits)
     if (picture === undefined) throw new InvalidOptionsError('no arrivals, so there is nothing to draw')
     await writeText(flags.svg, picture)
   }
   if (flags.json) {
     const compared = comparison && { compared: comparison.results(), leftOut: comparison.leftOut }
-    print(JSON.stringify({ ...summary, ...compared, ...(other && { against: other.summary() }) }, null, 2))
+    const further = {
+      ...(oneLine && { oneLine: oneLine.book.summaries() }),
+      ...(other && { against: other.summary() }),
+    }
+    print(JSON.stringify({ ...summary, ...compared, ...further }, null, 2))
     return
   }
   if (other !== undefined) {
     const [name, otherName] = [flags.limits ?? flags.limit ?? '', against ?? '']
     print(againstReport({ name, summary }, { name: otherName, summary: other.summary() }))
-  } else print(simulateReport(summary, simulation.spread, limitText(limits)))
+  } else {
+    print(simulateReport(summary, simulation.spread, limitText(limits)))
+    const ofTotals = oneLine ? oneLineReport(oneLine.book.summaries(), summary) : totalsReport(summary)
+    if (ofTotals !== '') print(`\n${ofTotals}`)
+  }
   if (flags.handlerMs === undefined && books.some(hasPlaces)) {
     note('places are taken as free at once: say with --handler-ms how long handlers take')
   }
   for (const unit of units.filter((unit) => !named.has(unit)))
     note(`no arrival has ${unit}: each job counts as many as its limit says`)
   if (comparison !== undefined) {
-    const [first, ...further] = limits.list()
+    const [first, ...further] = ofKeys.list()
     print(`\n${compareReport(comparison, policies, first!.limit)}`)
     if (further.length > 0)
       print(`The mappings are for keys under ${first!.pattern}; other keys use their own limits.`)
@@ -173,8 +203,15 @@ function hasCalendar(limits: RuleBook): boolean {
   return limits.list().some(({ limit }) => limit.quotas.some(({ window }) => !isRolling(window)))
 }
 
-/** The file of arrivals may be given with or without its flag. */
-function withFile(file: string | undefined, flags: Flags): Flags {
+/** The file of arrivals may be given with or without its flag; also right after `--compare`, which may stand alone. */
+function withFile(named: string | undefined, { compare, ...given }: GivenFlags): Flags {
+  const isFile = typeof compare === 'string' && compare !== 'fifo'
+  if (isFile && named !== undefined) {
+    throw new InvalidOptionsError(`expected --compare alone or --compare fifo, got: ${quote(compare)}`)
+  }
+  const file = isFile ? compare : named
+  const compared = isFile ? true : (compare as Flags['compare'])
+  const flags: Flags = { ...given, ...(compared !== undefined && { compare: compared }) }
   if (file === undefined) return flags
   const { arrivals, pattern } = flags
   if (arrivals === undefined && pattern === undefined) return { ...flags, arrivals: file }
@@ -186,53 +223,10 @@ function isThere<Value>(value: Value | undefined): value is Value {
   return value !== undefined
 }
 
-/**
- * @param others get the same arrivals
- * @returns the units that an arrival named
- */
-async function run(
-  simulation: Simulation,
-  others: readonly { offer(arrival: Arrival): unknown }[],
-  arrivals: ArrivalBatches,
-  { key, from, to = Number.POSITIVE_INFINITY, start = 0, out }: Flags,
-  columns: FurtherColumns,
-): Promise<ReadonlySet<string>> {
-  const output = out === undefined ? undefined : await OutputFile.open(out)
-  const progress = new Progress()
-  const isWanted = (arrival: Arrival): boolean =>
-    (key === undefined || arrival.key === key) && arrival.at >= from * SECOND && arrival.at < to * SECOND
-  const named = new Set<string>()
-  let count = 0
-  try {
-    await output?.write(departuresHeader(columns))
-    for await (const batch of arrivals) {
-      let rows = ''
-      for (const given of batch) {
-        if (!isWanted(given)) continue
-        const arrival = start === 0 ? given : { ...given, at: given.at + start * SECOND }
-        const outcome = simulation.offer(arrival)
-        for (const unit in arrival.costs) named.add(unit)
-        for (const other of others) other.offer(arrival)
-        if (output !== undefined) rows += formatDeparture(arrival, outcome, columns)
-      }
-      await output?.write(rows)
-      count += batch.length
-      progress.update(`${formatCount(count)} arrivals`)
-    }
-    await output?.commit()
-    return named
-  } catch (error) {
-    await output?.discard()
-    throw error
-  } finally {
-    progress.done()
-  }
-}
-
 function openArrivals(flags: Flags, units: readonly string[], unread: UnreadNames): ArrivalBatches {
-  const { arrivals, pattern, seconds, rate, keys, seed } = flags
+  const { arrivals, pattern } = flags
   if (arrivals !== undefined) return readArrivals(inputName(arrivals), readChunks(arrivals), units, unread)
-  if (pattern !== undefined) return generateArrivals({ pattern, seconds, rate, keys, seed })
+  if (pattern !== undefined) return generateArrivals({ ...flags, pattern })
   throw new InvalidOptionsError(`expected --arrivals <file>, or --pattern ${PATTERNS.join(' | ')}`)
 }
 

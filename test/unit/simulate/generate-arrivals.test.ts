@@ -40,6 +40,16 @@ describe('patterns', () => {
     expect(burst).toEqual([...new Array(10).fill(0), ...new Array(10).fill(5_000_000)])
   })
 
+  it('flood a family by one key at one instant, beside others that do not', () => {
+    const options = { pattern: 'flood', seconds: 60, rate: 10, keys: 4, prefix: 'a/', seed: 3 } as const
+    const arrivals = [...generateArrivals(options)].flat()
+    const flood = arrivals.filter(({ key }) => key === 'a/key-1')
+    expect(flood).toEqual(Array.from({ length: 300 }, () => ({ at: 6e6, key: 'a/key-1', cost: 1 })))
+    const others = new Set(arrivals.map(({ key }) => key))
+    expect([...others].sort()).toEqual(['a/key-1', 'a/key-2', 'a/key-3', 'a/key-4'])
+    expect(arrivals.length).toBeGreaterThan(500)
+  })
+
   it('end even with hardly any arrivals', () => {
     expect(generate('on-off', { rate: 1e-9 })).toEqual([])
   })

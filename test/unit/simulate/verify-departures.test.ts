@@ -131,7 +131,7 @@ describe('verify', () => {
     const judge = async (text: string, parts: Partial<Limit>) => {
       const rows = await readDepartures('out.csv', [new TextEncoder().encode(text)] as never)
       const limit = { ...parseLimit('2, 1/s'), ...parts }
-      return verifyDepartures(rows, { resolve: () => ({ limit }) } as never)
+      return verifyDepartures(rows, { resolve: () => ({ limit }), totalsOf: () => [] } as never)
     }
     const text = [HEADER, ...SOUND].join('\n')
     const minute = (amount: number) => ({ quotas: [quota(amount, 60_000)] })
