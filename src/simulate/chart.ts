@@ -13,6 +13,8 @@ export interface Series {
    */
   readonly kind: 'area' | 'step' | 'line' | 'ticks'
   readonly points: readonly Point[]
+  /** Of an `area`: it is filled down to these instead, the values of another series at the same times. */
+  readonly base?: readonly Point[]
 }
 
 /** One of several charts above each other with a common time axis. */
@@ -147,7 +149,7 @@ function renderSeries(
   scaleY: (y: number) => number,
   bottom: number,
 ): string[] {
-  const { kind, tone, points } = series
+  const { kind, tone, points, base } = series
   if (points.length === 0) return []
   if (kind === 'ticks') {
     const strokes = points.map(([x, y]) => `M${short(scaleX(x))} ${short(bottom)}V${short(scaleY(y))}`)
@@ -157,7 +159,10 @@ function renderSeries(
   const line = `<path class="line s-${tone}" d="M${path}"/>`
   if (kind !== 'area') return [line]
   const [first, last] = [scaleX(points[0]![0]), scaleX(points.at(-1)![0])]
-  const fill = `M${short(first)} ${short(bottom)}L${path}L${short(last)} ${short(bottom)}Z`
+  const fill =
+    base === undefined
+      ? `M${short(first)} ${short(bottom)}L${path}L${short(last)} ${short(bottom)}Z`
+      : `M${[...corners(points), ...corners(base).reverse()].map(([x, y]) => `${short(scaleX(x))} ${short(scaleY(y))}`).join('L')}Z`
   return [`<path class="area f-${tone}" d="${fill}"/>`, line]
 }
 
@@ -184,6 +189,21 @@ function stepped(
     held = y
   }
   return `${path}H${short(scaleX(points.at(-1)![0]))}`
+}
+
+/** Where a line turns that holds each value until the next point. */
+function corners(points: readonly Point[]): Point[] {
+  return points.flatMap(([x, y], index): Point[] => {
+    const held = points[index - 1]?.[1] ?? y
+    const isEnd = index === 0 || index === points.length - 1
+    if (isEnd) return [[x, held]]
+    return held === y
+      ? []
+      : [
+          [x, held],
+          [x, y],
+        ]
+  })
 }
 
 function largest(panel: Panel): number {

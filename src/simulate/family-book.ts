@@ -2,7 +2,13 @@ import type { Limit } from '../core/limit.ts'
 import type { RuleBook, TotalRule } from '../core/rule-book.ts'
 import { useOf } from '../core/total.ts'
 import type { Arrival } from './arrival.ts'
-import { type CountedChild, MOST_SHOWN, summarizeTotal, type TotalSummary } from './family-summary.ts'
+import {
+  type CountedChild,
+  type CountedTotal,
+  MOST_SHOWN,
+  summarizeTotal,
+  type TotalSummary,
+} from './family-summary.ts'
 
 /** A total, and which child of it a key belongs to. */
 interface Place {
@@ -41,15 +47,21 @@ export class FamilyBook {
 
   /** The totals with most arrivals. */
   summaries(): TotalSummary[] {
-    return [...this.#totals.values()]
-      .sort((one, other) => other.arrivals - one.arrivals)
-      .slice(0, MOST_SHOWN)
-      .map((total) => summarizeTotal(total))
+    return this.#sorted().slice(0, MOST_SHOWN).map(summarizeTotal)
+  }
+
+  /** The total with most arrivals, and of several the outermost; undefined: no total governed a key. */
+  get largest(): CountedTotal | undefined {
+    return this.#sorted()[0]
   }
 
   /** How many totals there are beside those. */
   get further(): number {
     return Math.max(0, this.#totals.size - MOST_SHOWN)
+  }
+
+  #sorted(): TotalRecord[] {
+    return [...this.#totals.values()].sort((one, other) => other.arrivals - one.arrivals)
   }
 
   #placesOf(key: string): readonly Place[] {
@@ -76,6 +88,7 @@ export class FamilyBook {
 class ChildRecord implements CountedChild {
   readonly name: string
   readonly weight: number
+  readonly arrivedAt: number[] = []
   readonly waits: number[] = []
   rejected = 0
   used = 0
@@ -93,8 +106,9 @@ class ChildRecord implements CountedChild {
     if (this.waiting++ === 0) this.#usedBefore = usedByAll
   }
 
-  departed(wait: number, use: number, usedByAll: number): void {
-    this.waits.push(wait)
+  departed(arrivedAt: number, at: number, use: number, usedByAll: number): void {
+    this.arrivedAt.push(arrivedAt)
+    this.waits.push(at - arrivedAt)
     this.used += use
     if (--this.waiting === 0) this.usedMeanwhile += usedByAll - this.#usedBefore
   }
@@ -154,6 +168,6 @@ class TotalRecord {
     this.#used += use
     this.#waiting -= cost
     if (--this.#jobs === 0) this.#busyTime += at - this.#busySince
-    child.departed(at - job.at, use, this.#used)
+    child.departed(job.at, at, use, this.#used)
   }
 }

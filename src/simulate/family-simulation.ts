@@ -35,7 +35,7 @@ export class FamilySimulation implements SimulatedLines {
   readonly #handlerTime: number
   readonly #onOutcome: OnOutcome | undefined
   readonly #summary = new SummaryBuilder()
-  readonly #families: FamilyBook
+  readonly families: FamilyBook
   /** In the order of arrival, from the first on whose outcome is not known. */
   readonly #entries = new Fifo<Entry>()
   readonly #waiting = new Map<string, Entry>()
@@ -50,7 +50,7 @@ export class FamilySimulation implements SimulatedLines {
     this.#store = new MemoryStore(LayeredBook.of({ origin: 'code', rules: limits.list() }), NOTHING)
     this.#handlerTime = handlerTime
     this.#onOutcome = onOutcome
-    this.#families = new FamilyBook(limits)
+    this.families = new FamilyBook(limits)
   }
 
   /** Buckets currently in use. */
@@ -85,10 +85,10 @@ export class FamilySimulation implements SimulatedLines {
   }
 
   summary(): Summary {
-    const further = this.#families.further
+    const further = this.families.further
     return {
       ...this.#summary.build(),
-      totals: this.#families.summaries(),
+      totals: this.families.summaries(),
       ...(further > 0 && { furtherTotals: further }),
     }
   }
@@ -96,7 +96,7 @@ export class FamilySimulation implements SimulatedLines {
   #accept(entry: Entry, { id, position, waiting, capacity }: Accepted, now: number): void {
     const { arrival } = entry
     entry.position = position
-    this.#families.accepted(arrival)
+    this.families.accepted(arrival)
     this.#spread!.accepted.add(arrival.at, 1)
     this.#waiting.set(id, entry)
     this.#advance(now)
@@ -106,7 +106,7 @@ export class FamilySimulation implements SimulatedLines {
   #reject(entry: Entry, { reason, quota, at, retryAfterMs }: Rejected, now: number): void {
     const { arrival } = entry
     entry.outcome = { accepted: false, reason, retryAt: now + retryAfterMs * MILLISECOND }
-    this.#families.rejected(arrival, at)
+    this.families.rejected(arrival, at)
     this.#summary.rejected(reason, quota)
     this.#spread!.rejected.add(arrival.at, 1)
   }
@@ -136,7 +136,7 @@ export class FamilySimulation implements SimulatedLines {
     const { arrival, position } = entry
     const departsAt = Math.max(arrival.at, now)
     entry.outcome = { accepted: true, position, departsAt }
-    this.#families.departed(arrival, departsAt)
+    this.families.departed(arrival, departsAt)
     this.#summary.departed(arrival.at, departsAt)
     this.#spread!.departures.add(departsAt, 1)
   }

@@ -46,11 +46,12 @@ interface ChildCounts {
   readonly waitMs: WaitSummary
 }
 
-/** What was counted of a child. Waits are microseconds. */
+/** What was counted of a child. Times are microseconds; those of one job that departed have one index. */
 export interface CountedChild {
   readonly name: string
   readonly weight: number
   readonly rejected: number
+  readonly arrivedAt: readonly number[]
   readonly waits: readonly number[]
   /** What it used of the total; and what the family used while it had work. */
   readonly used: number
@@ -68,7 +69,7 @@ export const MOST_SHOWN = 10
 
 export function summarizeTotal(total: CountedTotal): TotalSummary {
   const { limit, children } = total
-  const all = [...children].sort((one, other) => arrivalsOf(other) - arrivalsOf(one))
+  const all = byArrivals(children)
   const shown = all.slice(0, MOST_SHOWN)
   const others = all.slice(MOST_SHOWN)
   const { arrivals, accepted, rejected, waitMs } = countsOf(all)
@@ -89,7 +90,12 @@ export function summarizeTotal(total: CountedTotal): TotalSummary {
   }
 }
 
-export function arrivalsOf({ waits, rejected }: CountedChild): number {
+/** Those with most arrivals first. */
+export function byArrivals(children: Iterable<CountedChild>): CountedChild[] {
+  return [...children].sort((one, other) => arrivalsOf(other) - arrivalsOf(one))
+}
+
+function arrivalsOf({ waits, rejected }: CountedChild): number {
   return waits.length + rejected
 }
 

@@ -1,6 +1,7 @@
 import { nameOfQuota } from '../core/quota-input.ts'
 import type { RuleBook } from '../core/rule-book.ts'
 import type { Arrival } from './arrival.ts'
+import type { FamilyBook } from './family-book.ts'
 import { KeyLine, type Outcome } from './key-line.ts'
 import { LiveKeys } from './live-keys.ts'
 import { type Summary, SummaryBuilder } from './summary.ts'
@@ -20,6 +21,8 @@ export type OnOutcome = (arrival: Arrival, outcome: Outcome) => void
 export interface SimulatedLines {
   /** Undefined before the first arrival. */
   readonly spread: Spread | undefined
+  /** What happens below totals; only where the limits have some. */
+  readonly families?: FamilyBook
   /**
    * Judges the next arrival; arrivals must be in the order of time.
    *

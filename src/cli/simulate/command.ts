@@ -13,6 +13,7 @@ import { generateArrivals, PATTERNS, type Pattern } from '../../simulate/generat
 import { OneLine } from '../../simulate/one-line.ts'
 import { openSimulation } from '../../simulate/open-simulation.ts'
 import { readArrivals } from '../../simulate/read-arrivals.ts'
+import { renderShares } from '../../simulate/shares-picture.ts'
 import type { OnOutcome } from '../../simulate/simulation.ts'
 import { renderSimulation } from '../../simulate/simulation-picture.ts'
 import { UnreadNames } from '../../simulate/unread-names.ts'
@@ -159,9 +160,12 @@ async function simulate(file: string | undefined, given: GivenFlags): Promise<vo
     note('quotas of a calendar take offset 0 for 1970-01-01T00:00:00Z: say with --start when it is')
   }
   if (flags.svg !== undefined) {
+    const drawAlone = () => simulation.spread && renderSimulation(simulation.spread, summary, limits)
     const picture = comparison
       ? renderComparison(comparison, ofKeys, summary.keys)
-      : simulation.spread && renderSimulation(simulation.spread, summary, limits)
+      : oneLine
+        ? renderShares(oneLine.book, simulation.families!)
+        : drawAlone()
     if (picture === undefined) throw new InvalidOptionsError('no arrivals, so there is nothing to draw')
     await writeText(flags.svg, picture)
   }

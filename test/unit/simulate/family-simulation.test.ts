@@ -139,6 +139,7 @@ describe('a simulation with totals', () => {
     expect(summary.totals![0]!.utilisation).toBeCloseTo(0.5, 9)
     const alone = simulate({ '*': '50, 1/s', 'a/': '100, 2/s' }, [at(0, 'a/1')])
     expect(alone.summary.totals![0]!.utilisation).toBeNull()
+    expect(alone.summary.fullestBucket).toBeNull()
   })
 
   it('counts what a total refuses, and how full it was', () => {
