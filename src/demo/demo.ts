@@ -7,6 +7,7 @@ import { RunLog } from './run-log.ts'
 import { runShaped } from './shaped-run.ts'
 import { RedisRun } from './shared/redis-run.ts'
 import { StrictApi } from './strict-api.ts'
+import { openTenants, runTenants, SHARED_ACCOUNTS, type TenantsLog } from './tenants.ts'
 import { runUnshaped } from './unshaped-run.ts'
 
 export interface DemoOptions {
@@ -25,6 +26,8 @@ export interface DemoOptions {
 export interface DemoView {
   /** A run begins; `isQuiet` says when drawing disturbs no call. */
   begin(log: RunLog, isQuiet: () => boolean): void
+  /** The same tenants begin to share two accounts, each in its way. */
+  beginTenants(logs: readonly TenantsLog[], isQuiet: () => boolean): void
   /** The demo is over. */
   end(): void
 }
@@ -34,10 +37,13 @@ export interface DemoResult {
   readonly behind: RunLog
   /** Breaches of the laws in the run with velvet-rope. */
   readonly breaches: readonly Breach[]
+  /** Two tenants behind one account: with one line for both, and shared. None on Redis. */
+  readonly tenants: readonly TenantsLog[]
 }
 
 /**
- * Plays the same bursts twice against the same strict API: without velvet-rope, then with it.
+ * Plays the same bursts twice against the same strict API: without velvet-rope, then with it. In one process, two tenants share an
+ * account there afterwards.
  *
  * @throws BackendUnavailableError if `redis` does not reply
  */
@@ -45,10 +51,14 @@ export async function runDemo(options: DemoOptions, view: DemoView): Promise<Dem
   const { accounts, cycles, slack, redis } = options
   const plan = planBursts(accounts, cycles)
   let log: RunLog | undefined
+  let tenants: readonly TenantsLog[] = []
   const api = await StrictApi.listen({
-    accounts,
+    accounts: [...accounts, ...SHARED_ACCOUNTS],
     slack,
-    onCall: (call) => void log?.of(call.key).calls.push(call),
+    onCall: (call) => {
+      const calls = tenants.find(({ key }) => key === call.key)?.calls ?? log?.of(call.key).calls
+      calls?.push(call)
+    },
   })
   const client = new ApiClient(api.port)
   const begin = (isShaped: boolean): RunLog => {
@@ -69,7 +79,12 @@ export async function runDemo(options: DemoOptions, view: DemoView): Promise<Dem
     const behind = begin(true)
     const breaches = await (shared?.run(behind) ?? runShaped(plan, client, behind))
     behind.end()
-    return { without, behind, breaches }
+    if (redis === undefined) {
+      tenants = openTenants()
+      view.beginTenants(tenants, () => client.underWay === 0)
+      await runTenants(tenants, client)
+    }
+    return { without, behind, breaches, tenants }
   } finally {
     view.end()
     client.close()

@@ -16,7 +16,7 @@ interface Flags {
 }
 
 /** Seconds that every demo takes, and seconds that each round of bursts adds, without and with velvet-rope together. */
-const [ALWAYS, EACH_CYCLE] = [4, 5]
+const [ALWAYS, EACH_CYCLE] = [6, 5]
 
 const EXAMPLE = `
 Example:
@@ -30,9 +30,11 @@ export function demoCommand(
     .summary('send bursts to a strict API on loopback, without and with velvet-rope')
     .description(
       'Starts an API on loopback that answers 429 when two calls of one account come closer than their interval ' +
-        'less 10 %. Sends bursts of jobs directly to it, then the same bursts through velvet-rope.\n\n' +
+        'less 10 %. Sends bursts of jobs directly to it, then the same bursts through velvet-rope. Then two tenants share ' +
+        'one account, and one of them floods: with one line for the account, and with a total that shares it.\n\n' +
         'With --redis the line is in a Redis, between two processes that enqueue and two that call the API; its keys ' +
-        'there have a name of their own and are removed at the end. Without --redis everything is in one process.\n\n' +
+        'there have a name of their own and are removed at the end, and the tenants are left out. Without --redis ' +
+        'everything is in one process.\n\n' +
         'Exits with 1 if a guarantee was broken, or if a call through velvet-rope was answered 429.',
     )
     .option('--seconds <n>', 'the approximate duration', positiveNumber(600), 10)

@@ -2,10 +2,12 @@ import { formatRate } from '../../core/rate.ts'
 import type { DemoResult } from '../../demo/demo.ts'
 import type { RunLog } from '../../demo/run-log.ts'
 import { type Tally, tally } from '../../demo/tally.ts'
-import { problemsOf } from '../../demo/verdict.ts'
+import { FLOOD, OTHER } from '../../demo/tenants.ts'
+import { breachesOf, errorsOf, problemsOf } from '../../demo/verdict.ts'
 import { formatSeconds } from '../numbers.ts'
 import { type Column, renderTable } from '../table.ts'
 import { paint } from '../terminal.ts'
+import { formatWait } from './tenants-screen.ts'
 
 const NONE = '-'
 const NAME = 26
@@ -33,6 +35,7 @@ export function demoReport(result: DemoResult): string {
     'Gaps and rates as the API saw them; it tolerates a tenth of an interval.',
     describeRejected(result),
     '',
+    ...describeTenants(result),
     conclude(result),
   ].join('\n')
 }
@@ -71,6 +74,16 @@ function describeRejected({ behind }: DemoResult): string {
   )
 }
 
+function describeTenants({ tenants }: DemoResult): string[] {
+  const [oneLine, shared] = tenants
+  if (oneLine === undefined || shared === undefined) return []
+  const [before, after] = [oneLine, shared].map((log) => formatWait(log, OTHER.name))
+  return [
+    `Beside the flood of ${FLOOD.name}, ${OTHER.name} waited up to ${before} with one line for the account, and ${after} with its share.`,
+    '',
+  ]
+}
+
 function conclude(result: DemoResult): string {
   const problems = problemsOf(result)
   if (problems.length > 0) {
@@ -84,9 +97,9 @@ function conclude(result: DemoResult): string {
   )
 }
 
-function describeProblems({ breaches, behind }: DemoResult): string {
+function describeProblems(result: DemoResult): string {
   const broken = paint('red', 'broken')
-  if (breaches.length > 0 || behind.errors.length > 0) {
+  if (breachesOf(result).length > 0 || errorsOf(result).length > 0) {
     return `${broken}: velvet-rope did not keep its guarantees`
   }
   return (

@@ -2,8 +2,10 @@ import { monotonicNow } from '../../core/clock.ts'
 import { SECOND } from '../../core/duration.ts'
 import type { DemoView } from '../../demo/demo.ts'
 import type { RunLog } from '../../demo/run-log.ts'
+import type { TenantsLog } from '../../demo/tenants.ts'
 import { hasColour, print } from '../terminal.ts'
-import { fitsScreen, renderScreen } from './screen.ts'
+import { fitsScreen, renderScreen, type ScreenSize } from './screen.ts'
+import { renderTenants } from './tenants-screen.ts'
 
 const FRAME_MS = 100
 const SECOND_MS = 1_000
@@ -20,13 +22,11 @@ export function openDemoView(stream: NodeJS.WriteStream = process.stdout): DemoV
   return hasColour(stream) && fitsScreen(size) ? new LiveView(stream) : new PlainView()
 }
 
-/** Redraws the picture ten times a second. */
+/** One picture for the runs, and below it one for the tenants. */
 class LiveView implements DemoView {
   readonly #stream: NodeJS.WriteStream
   readonly #runs: RunLog[] = []
-  #timer: NodeJS.Timeout | undefined
-  #isQuiet = () => true
-  #drawn = 0
+  #picture: LivePicture | undefined
   #restore: (() => void) | undefined
 
   constructor(stream: NodeJS.WriteStream) {
@@ -35,15 +35,44 @@ class LiveView implements DemoView {
 
   begin(run: RunLog, isQuiet: () => boolean): void {
     this.#runs.push(run)
-    this.#isQuiet = isQuiet
     this.#restore ??= hideCursor(this.#stream)
+    this.#picture ??= new LivePicture(this.#stream, (now, size) => renderScreen(this.#runs, now, size))
+    this.#picture.draw(isQuiet)
+  }
+
+  beginTenants(logs: readonly TenantsLog[], isQuiet: () => boolean): void {
+    this.#picture?.end()
+    this.#picture = new LivePicture(this.#stream, () => ['', ...renderTenants(logs)])
+    this.#picture.draw(isQuiet)
+  }
+
+  end(): void {
+    this.#picture?.end()
+    this.#restore?.()
+  }
+}
+
+/** Redraws ten times a second. */
+class LivePicture {
+  readonly #stream: NodeJS.WriteStream
+  readonly #render: (now: number, size: ScreenSize) => readonly string[]
+  #timer: NodeJS.Timeout | undefined
+  #isQuiet = () => true
+  #drawn = 0
+
+  constructor(stream: NodeJS.WriteStream, render: (now: number, size: ScreenSize) => readonly string[]) {
+    this.#stream = stream
+    this.#render = render
+  }
+
+  draw(isQuiet: () => boolean): void {
+    this.#isQuiet = isQuiet
     this.#timer ??= setTimeout(this.#onTimer, 0)
   }
 
   end(): void {
     clearTimeout(this.#timer)
-    if (this.#runs.length > 0) this.#draw()
-    this.#restore?.()
+    this.#draw()
   }
 
   /** Never draws during a call: that would delay it, and bring the next call too close to it. */
@@ -55,7 +84,7 @@ class LiveView implements DemoView {
 
   #draw(): void {
     const { columns, rows } = this.#stream
-    const lines = renderScreen(this.#runs, monotonicNow(), { columns, rows })
+    const lines = this.#render(monotonicNow(), { columns, rows })
     const back = this.#drawn > 0 ? `\u001b[${this.#drawn}A` : ''
     this.#stream.write(`${back}${lines.map((line) => `${ERASE_LINE}${line}\n`).join('')}`)
     this.#drawn = lines.length
@@ -81,6 +110,7 @@ function hideCursor(stream: NodeJS.WriteStream): () => void {
 class PlainView implements DemoView {
   #timer: NodeJS.Timeout | undefined
   #run: RunLog | undefined
+  #tenants: readonly TenantsLog[] = []
 
   begin(run: RunLog): void {
     this.#finish()
@@ -89,8 +119,15 @@ class PlainView implements DemoView {
     this.#timer = setInterval(() => print(describeRun(run)), SECOND_MS)
   }
 
+  beginTenants(logs: readonly TenantsLog[]): void {
+    this.#finish()
+    this.#run = undefined
+    this.#tenants = logs
+  }
+
   end(): void {
     this.#finish()
+    if (this.#tenants.length > 0) print(`\n${renderTenants(this.#tenants).join('\n')}`)
   }
 
   #finish(): void {

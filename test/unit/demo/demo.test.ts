@@ -34,7 +34,11 @@ async function demo(slack: number, svg: string): Promise<string> {
 describe('the demo', () => {
   it('shows both runs, and none of its calls is refused with velvet-rope', async () => {
     const seen: RunLog[] = []
-    const view = { begin: (run: RunLog) => void seen.push(run), end: vi.fn() }
+    const view = {
+      begin: (run: RunLog) => void seen.push(run),
+      beginTenants: vi.fn(),
+      end: vi.fn(),
+    }
     const result = await runDemo({ accounts, cycles: 1, slack: 0.1 }, view)
     expect(faultsOf(problemsOf(result))).toEqual([])
     expect(unfairRefusals(result.behind, 0.1)).toBe(0)
@@ -49,6 +53,32 @@ describe('the demo', () => {
     })
     expect(departures).toHaveLength(5)
     expect(calls).toHaveLength(5)
+    expect(view.beginTenants).toHaveBeenCalledExactlyOnceWith(result.tenants, expect.any(Function))
+  })
+
+  it('gives a tenant its share of an account beside a flood, which one line does not', async () => {
+    const view = { begin: vi.fn(), beginTenants: vi.fn(), end: vi.fn() }
+    const { tenants } = await runDemo({ accounts: [], cycles: 0, slack: 0.1 }, view)
+    const [oneLine, shared] = tenants
+    for (const log of tenants) {
+      expect(faultsOf(log.breaches.map(({ law }) => `${law}: `))).toEqual([])
+      expect(log.errors).toEqual([])
+      expect(log.calls).toHaveLength(12)
+      expect(log.starts).toHaveLength(12)
+    }
+    // First come first served: those that came later wait for all eight.
+    expect(oneLine!.starts.map(({ tenant }) => tenant)).toEqual([
+      ...new Array(8).fill('initech'),
+      ...new Array(4).fill('acme'),
+    ])
+    // In turn, whenever it has a job: between two of its starts there is one of the flood at most while it waits.
+    const order = shared!.starts
+    for (const job of order.filter(({ tenant }) => tenant === 'acme')) {
+      const before = order.filter(({ startedAt }) => startedAt > job.sentAt && startedAt < job.startedAt)
+      const ofFlood = before.filter(({ tenant }) => tenant === 'initech')
+      const own = before.length - ofFlood.length
+      expect(ofFlood.length).toBeLessThanOrEqual(own + 2)
+    }
   })
 
   it('exits 1 with a message if the API is stricter than the limit', async () => {

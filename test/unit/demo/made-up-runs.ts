@@ -3,6 +3,7 @@ import { parseLimit } from '../../../src/core/limit.ts'
 import type { Account } from '../../../src/demo/account.ts'
 import type { DemoResult } from '../../../src/demo/demo.ts'
 import { RunLog } from '../../../src/demo/run-log.ts'
+import { FLOOD, OTHER, SHARED_ACCOUNTS, TenantsLog } from '../../../src/demo/tenants.ts'
 
 export const ACCOUNT: Account = { key: 'acme', limit: parseLimit('3, 5/s'), bursts: [[0, 6]] }
 
@@ -26,5 +27,21 @@ export function madeUpRuns(): DemoResult {
   }
   without.end(0.5 * SECOND)
   behind.end(11 * SECOND)
-  return { without, behind, breaches: [] }
+  return { without, behind, breaches: [], tenants: [] }
+}
+
+/** Two jobs of one tenant and then one of another, with one line and shared; starts are 200 ms apart. */
+export function madeUpTenants(): readonly TenantsLog[] {
+  return SHARED_ACCOUNTS.map(({ key }, index) => {
+    const log = new TenantsLog(key, 0)
+    const [flood, other] = [
+      { tenant: FLOOD.name, sentAt: 0 },
+      { tenant: OTHER.name, sentAt: 0.1 * SECOND },
+    ]
+    const second = { ...flood }
+    log.jobs.push(flood, second, other)
+    const order = index === 0 ? [flood, second, other] : [flood, other, second]
+    for (const [nth, job] of order.entries()) Object.assign(job, { startedAt: nth * 0.2 * SECOND })
+    return log
+  })
 }

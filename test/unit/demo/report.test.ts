@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { demoReport } from '../../../src/cli/demo/report.ts'
 import { fitsScreen, renderScreen } from '../../../src/cli/demo/screen.ts'
+import { renderTenants } from '../../../src/cli/demo/tenants-screen.ts'
 import { SECOND } from '../../../src/core/duration.ts'
 import { ACCOUNTS } from '../../../src/demo/account.ts'
 import { renderDemo } from '../../../src/demo/demo-picture.ts'
 import { RunLog } from '../../../src/demo/run-log.ts'
 import { tally } from '../../../src/demo/tally.ts'
+import { SHARED_ACCOUNTS, TenantsLog } from '../../../src/demo/tenants.ts'
 import { problemsOf } from '../../../src/demo/verdict.ts'
-import { madeUpRuns } from './made-up-runs.ts'
+import { madeUpRuns, madeUpTenants } from './made-up-runs.ts'
 
 describe('tally', () => {
   it('counts the outcomes of the jobs, and measures the calls at the API', () => {
@@ -50,6 +52,24 @@ describe('the report', () => {
     expect(demoReport(result)).toMatch(/acme: socket hang up\nbroken: /)
   })
 
+  it('says how long a tenant waited beside one that floods, and what went wrong there', () => {
+    const tenants = madeUpTenants()
+    const result = { ...madeUpRuns(), tenants }
+    expect(demoReport(result)).toContain(
+      '\nBeside the flood of initech, acme waited up to 0.30 s with one line for the account, and 0.10 s with its share.\n\nok: ',
+    )
+    const [oneLine, shared] = tenants
+    shared!.breaches = [{ law: 'L12', at: 0, message: 'unfair' }]
+    shared!.calls.push({ key: 'shared', at: 0, isRefused: true })
+    oneLine!.errors.push('one-line: socket hang up')
+    expect(problemsOf(result)).toEqual([
+      'L12: unfair',
+      '429: 1 of 1 calls of key "shared" were refused by the API',
+      'one-line: socket hang up',
+    ])
+    expect(demoReport(result)).toContain('broken: velvet-rope did not keep its guarantees')
+  })
+
   it('does not mention rejected jobs if there were none', () => {
     const result = madeUpRuns()
     result.behind.of('acme').rejections.length = 0
@@ -79,6 +99,23 @@ describe('the live picture', () => {
     expect(row('arrivals').slice(0, 6)).toBe('█     ')
     expect(row('calls')).toMatch(/^▂▂▂▂ {2,}with 0 × 429$/)
     expect(row('the line')).toMatch(/^···┃ +0\/3 waiting$/)
+  })
+})
+
+describe('the picture of the tenants', () => {
+  it('has a column for each start of the account, and fits a terminal', () => {
+    const lines = renderTenants(madeUpTenants())
+    expect(lines).toEqual([
+      'Two tenants behind one account of 5/s; initech sends 8 jobs at once',
+      '',
+      `one line  initech  █ █ ${' '.repeat(20)}  waits up to 0.20 s`,
+      `          acme       · █ ${' '.repeat(18)}  waits up to 0.30 s`,
+      '',
+      `shared    initech  █ · █ ${' '.repeat(18)}  waits up to 0.40 s`,
+      `          acme       █   ${' '.repeat(18)}  waits up to 0.10 s`,
+    ])
+    expect(renderTenants(SHARED_ACCOUNTS.map(({ key }) => new TenantsLog(key, 0)))).toHaveLength(7)
+    for (const line of lines) expect(line.length).toBeLessThan(80)
   })
 })
 

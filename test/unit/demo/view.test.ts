@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { openDemoView } from '../../../src/cli/demo/view.ts'
 import { RunLog } from '../../../src/demo/run-log.ts'
-import { ACCOUNT } from './made-up-runs.ts'
+import { ACCOUNT, madeUpTenants } from './made-up-runs.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
@@ -46,6 +46,23 @@ describe('the view of the demo', () => {
     expect(written).toHaveLength(count)
   })
 
+  it('draws the tenants below the runs, and leaves those as they are', () => {
+    const { written, stream } = terminal(80, 24)
+    const view = openDemoView(stream)
+    view.begin(new RunLog(false, [ACCOUNT]), () => true)
+    vi.advanceTimersByTime(150)
+    view.beginTenants(madeUpTenants(), () => true)
+    const before = written.length
+    vi.advanceTimersByTime(250)
+    const drawn = written.slice(before)
+    expect(drawn.length).toBeGreaterThan(1)
+    expect(drawn[0]!.startsWith('\u001b[2K\n')).toBe(true)
+    expect(drawn[0]).toContain('Two tenants behind one account')
+    expect(drawn[1]!.startsWith(`\u001b[${drawn[0]!.split('\n').length - 1}A`)).toBe(true)
+    for (const text of drawn) expect(text).not.toContain('The same bursts')
+    view.end()
+  })
+
   it('restores the cursor when the process ends or is interrupted', () => {
     const { written, stream } = terminal(80, 24)
     const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never)
@@ -74,15 +91,20 @@ describe('the view of the demo', () => {
     view.begin(new RunLog(false, [ACCOUNT]), () => true)
     view.begin(new RunLog(true, [ACCOUNT]), () => true)
     vi.advanceTimersByTime(1_000)
+    view.beginTenants(madeUpTenants(), () => true)
+    vi.advanceTimersByTime(1_000)
     view.end()
     expect(written).toEqual([])
-    expect(text.split('\n')).toEqual([
+    expect(text.split('\n').slice(0, 9)).toEqual([
       'without velvet-rope',
       '  0.0 s  acme 0 calls, 0 × 429',
       'with velvet-rope',
       '  0.0 s  acme 0/3 waiting, 0 called, 0 × 429',
       '  0.0 s  acme 0/3 waiting, 0 called, 0 × 429',
       '',
+      'Two tenants behind one account of 5/s; initech sends 8 jobs at once',
+      '',
+      expect.stringMatching(/^one line {2}initech {2}█ █ +waits up to 0\.20 s$/),
     ])
   })
 })
