@@ -47,7 +47,8 @@ export function renderShares(oneLine: FamilyBook, shared: FamilyBook): string | 
     marks: [mark],
     note: sides.rejected === 0 ? undefined : `${sides.rejected.toLocaleString('en')} rejected`,
     height: 90,
-    max: rate,
+    // Room for the label of the limit.
+    max: 1.1 * rate,
   })
   const arrived = fair.flood.arrivedAt.length + fair.others.arrivedAt.length
   const highest = HIGHEST * rate

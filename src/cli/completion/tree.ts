@@ -7,7 +7,7 @@ export interface FlagNode {
   /** `-l` and `--limit`. */
   readonly names: readonly string[]
   readonly description: string
-  /** The value that the flag takes; undefined: none. */
+  /** The value that must follow the flag; undefined: none. */
   readonly value: Expected | undefined
 }
 
@@ -44,7 +44,7 @@ function nodesOf(command: Command, path: readonly string[]): CommandNode[] {
 
 function flagOf({ short, long, description, argChoices, flags }: Option): FlagNode {
   const names = [short, long].filter((name) => name !== undefined)
-  return { names, description, value: /[<[]/.test(flags) ? (argChoices ?? expectedBy(flags)) : undefined }
+  return { names, description, value: flags.includes('<') ? (argChoices ?? expectedBy(flags)) : undefined }
 }
 
 function argumentOf(command: Command): Expected {

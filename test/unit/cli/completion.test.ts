@@ -65,6 +65,11 @@ describe('completion in bash', () => {
     expect(offers('velvet-rope', 'completion', '')).toEqual(['bash', 'zsh', 'fish'])
   })
 
+  it('offers what may follow a flag that can stand alone', () => {
+    expect(offers('velvet-rope', 'simulate', '--compare', '--sv')).toEqual(['--svg'])
+    expect(offers('velvet-rope', 'simulate', '--compare', 'l')).toEqual(['limits.json'])
+  })
+
   it('offers files where a file is wanted, whatever they are called', () => {
     expect(offers('velvet-rope', 'verify', 'a')).toEqual(['a file.csv'])
     expect(offers('velvet-rope', 'work', 'l')).toEqual(['limits.json'])
@@ -110,7 +115,7 @@ describe('what can be completed', () => {
       ],
     })
     expect([two!.path, deep!.path, more]).toEqual(['two', 'two deep', []])
-    expect(deep!.flags[0]).toMatchObject({ names: ['--maybe'], value: 'text' })
+    expect(deep!.flags[0]).toMatchObject({ names: ['--maybe'], value: undefined })
   })
 
   it('is quoted for fish', () => {
@@ -124,7 +129,7 @@ describe('what can be completed', () => {
         `${at('one')} -s c -l colour -x -a 'red blue' -d 'which'`,
         `${at('one')} -l in -r -F -d 'the reader\\'s file'`,
         `${at('one')} -l quiet -d 'says nothing'`,
-        `${at('two deep')} -l maybe -x -d 'or not'`,
+        `${at('two deep')} -l maybe -d 'or not'`,
         "      case 'one|-c' 'one|--colour' 'one|--in'",
       ]),
     )
