@@ -3,7 +3,7 @@ import type { Breach } from '../conformance/history.ts'
 import { readDepartures } from '../simulate/read-departures.ts'
 import { type Verification, verifyDepartures } from '../simulate/verify-departures.ts'
 import { inputName, readChunks } from './files.ts'
-import { type LimitFlags, nameTotals, readLimits, unitsOf, withoutTotals } from './limits-file.ts'
+import { type LimitFlags, readLimits, unitsOf } from './limits-file.ts'
 import { formatCount } from './numbers.ts'
 import { note, paint, print } from './terminal.ts'
 
@@ -17,7 +17,8 @@ export function verifyCommand(): Command {
     .summary('check a departures file against the laws; exit 1 with each breach and its numbers')
     .description(
       'Checks a departures file against the laws: bound (L1), spacing (L2), rate (L3), order (L4), nothing lost (L5),\n' +
-        'and where the limits have them, quotas (L10) and places (L11). It says what it could not check.\n\n' +
+        'and where the limits have them, quotas (L10), places (L11) and the shares of totals (L12). It says what it could not\n' +
+        'check.\n\n' +
         'Reads the format of simulate --out, as CSV or JSON lines. For a file with only the columns key and departs_s\n' +
         '(and cost), it checks only the spacing, the quotas and the places. Further columns, which may be empty:\n' +
         'tokens, or another unit of a quota, or costs for all: what the job counts in it; tokens_settled with settled_s: what it really\n' +
@@ -32,14 +33,11 @@ export function verifyCommand(): Command {
 
 async function verify(file: string, flags: Flags): Promise<void> {
   const limits = await readLimits(flags)
-  const { totals } = withoutTotals(limits)
   const verification = verifyDepartures(
     await readDepartures(inputName(file), readChunks(file), unitsOf([limits])),
     limits,
   )
   if (verification.breaches.length > 0) process.exitCode = 1
-  if (totals.length > 0)
-    note(`totals are not checked, nor the rate and the refusals of keys below: ${nameTotals(totals)}`)
   if (flags.json) {
     print(JSON.stringify({ ...verification, breaches: verification.breaches.map(toJson) }, null, 2))
     return

@@ -6,7 +6,7 @@ import { NANOSECOND } from './arrival.ts'
 import type { DepartureRow } from './read-departures.ts'
 
 /** Times closer than this are equal in six decimals: each is off by up to half a microsecond, plus rounding. */
-const ROUNDING = 1 + NANOSECOND
+export const ROUNDING = 1 + NANOSECOND
 
 /**
  * Rebuilds the history of one key from its rows of a departures file, in order. Where the file says of no attempt when it ended,

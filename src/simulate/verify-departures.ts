@@ -1,9 +1,11 @@
 import { checkHistory } from '../conformance/conformance.ts'
 import type { Breach, HistoryEvent, Law } from '../conformance/history.ts'
+import { quote } from '../core/describe.ts'
 import type { Limit } from '../core/limit.ts'
 import type { RuleBook } from '../core/rule-book.ts'
 import type { DepartureRow } from './read-departures.ts'
 import { rebuildHistory } from './rebuild-history.ts'
+import { type TotalsVerification, verifyTotals } from './verify-totals.ts'
 
 /** The share of the configured rate that a busy bucket must reach: the minimum of the slowest backend. */
 const LEAST_UTILISATION = 0.98
@@ -20,8 +22,9 @@ export interface Verification {
 
 /**
  * Checks a departures file against the laws, key by key. Without arrivals and verdicts only the spacing of departures, quotas and
- * places can be checked, and places only with ends. Where the file names no unit, each job counts what the rule says. Totals are not
- * checked: of a key below one, neither its rate (L3) nor a refusal is judged, because the total may be the reason.
+ * places can be checked, and places only with ends. Where the file names no unit, each job counts what the rule says. Totals are
+ * checked for the sum of their families, and their shares (L12). Of a key below one, neither its rate (L3) nor a refusal is judged,
+ * because the total may be the reason.
  *
  * @throws NoLimitError if no limit applies to a key of the file
  */
@@ -29,10 +32,13 @@ export function verifyDepartures(rows: readonly DepartureRow[], limits: RuleBook
   const file = aboutFile(rows)
   const byKey = groupByKey(rows, file.hasArrivals)
   const limitOf = new Map([...byKey.keys()].map((key) => [key, limits.resolve(key).limit]))
-  const known = [...new Set(limitOf.values())]
+  const ends = { midway: !file.hasArrivals, unfinished: file.hasEnds }
+  const ofTotals = verifyTotals(rows, limits, { ...ends, hasEnds: file.hasEnds })
+  const known = [...new Set([...limitOf.values(), ...ofTotals.totals.map(({ limit }) => limit)])]
   const isShared = (key: string) => limits.totalsOf(key).length > 0
   const judged = judgedLaws(file, known).filter((law) => law !== 'L3' || ![...byKey.keys()].every(isShared))
-  const breaches: Breach[] = []
+  if (file.hasArrivals && ofTotals.totals.length > 0) judged.push('L12')
+  const breaches = ofTotals.breaches.filter(({ law }) => judged.includes(law))
   for (const [key, ofKey] of byKey) {
     const limit = limitOf.get(key)!
     // Without ends it is unknown when a place was free for the next job.
@@ -42,8 +48,7 @@ export function verifyDepartures(rows: readonly DepartureRow[], limits: RuleBook
     const found = checkHistory(history, {
       // In virtual time a handler is always free, so two departures are enough to measure the rate.
       ...(isBusy && { minUtilisation: LEAST_UTILISATION, shortestStretch: 2 }),
-      midway: !file.hasArrivals,
-      unfinished: file.hasEnds,
+      ...ends,
     })
     for (const breach of found) if (judged.includes(breach.law)) breaches.push(breach)
   }
@@ -51,9 +56,23 @@ export function verifyDepartures(rows: readonly DepartureRow[], limits: RuleBook
     rows: rows.length,
     keys: byKey.size,
     judged,
-    unknown: unknownIn(file, known),
+    unknown: [...unknownIn(file, known), ...unknownOfTotals(ofTotals)],
     breaches: breaches.sort((a, b) => a.at - b.at),
   }
+}
+
+function unknownOfTotals({ totals, leftOut }: TotalsVerification): string[] {
+  const unknown: string[] = []
+  if (totals.length > 0 || leftOut.length > 0)
+    unknown.push(
+      'a total may refuse jobs and slow keys down: refusals and the rate (L3) of keys below are not checked',
+    )
+  if (leftOut.length > 0) {
+    const [first, ...more] = leftOut.map(quote)
+    const others = more.length === 0 ? '' : ` and ${more.length} more`
+    unknown.push(`too many keys and rows to check their totals: ${first}${others}`)
+  }
+  return unknown
 }
 
 function isRefusal(event: HistoryEvent): boolean {
