@@ -118,6 +118,10 @@ export const familySchema = z
     frozenUntil: time.optional(),
     paused: z.boolean(),
     ...parts,
+    heldBy: holdSchema.optional().openapi({
+      description:
+        'What of this total holds the next job below it; absent where that may go now, or waits for its own limit or for a total above.',
+    }),
   })
   .openapi('Family') satisfies z.ZodType<FamilyView>
 

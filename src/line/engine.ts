@@ -81,6 +81,8 @@ export interface LineViews {
   /** Sums over all live buckets, for each group of keys and the keys below them; an empty group is every key. */
   tally(groups: readonly TallyGroup[]): Awaitable<BucketTally[]>
   survey(): AsyncIterable<readonly BucketView[]>
+  /** All live totals, in no order, some at a time. One that lives throughout may be seen twice. */
+  surveyFamilies(): AsyncIterable<readonly FamilyView[]>
   /** Recounts jobs by state. */
   audit(): Awaitable<Audit>
   /** Why a job waits. `key`: see `job`. */

@@ -16,6 +16,8 @@ interface QuotaCount {
 export interface Waits {
   /** How many jobs depart before it. */
   readonly ahead: number
+  /** When other limits let it go, where there are any. */
+  readonly readyAt?: number
   readonly departsAt: number
   /** The last quota that holds it or a job ahead of it. */
   readonly quota: LineHold | undefined
@@ -57,10 +59,10 @@ export function partsView(
 
 /** What holds a job, in the words of an explanation: a pause, the places, a quota, and only then the line and the pace; undefined where it may go now, or something below a total holds it. */
 export function lastHoldOf(waits: Waits, limit: Limit, now: number): Hold | undefined {
-  const { ahead, departsAt, quota, paused, frozenUntil, isFull, backsOff } = waits
+  const { ahead, readyAt = now, departsAt, quota, paused, frozenUntil, isFull, backsOff } = waits
   if (paused) return { reason: 'paused', detail: PAUSED }
   if (isFull) return { reason: 'place', detail: placesText(limit) }
-  if (departsAt <= now || departsAt === Number.POSITIVE_INFINITY) return undefined
+  if (departsAt <= Math.max(readyAt, now) || departsAt === Number.POSITIVE_INFINITY) return undefined
   if (quota !== undefined) {
     const detail = quotaText(limit, quota, now)
     const name = nameOfQuota(limit.quotas[quota.index]!)

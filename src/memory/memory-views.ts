@@ -79,6 +79,18 @@ export class MemoryViews implements LineViews {
     yield page
   }
 
+  async *surveyFamilies(): AsyncGenerator<readonly FamilyView[]> {
+    let page: FamilyView[] = []
+    for (const path of this.#store.paths()) {
+      const view = this.family(path)
+      if (view !== undefined) page.push(view)
+      if (page.length < SURVEY_PAGE) continue
+      yield page
+      page = []
+    }
+    yield page
+  }
+
   audit(): Audit {
     return this.#store.audit()
   }

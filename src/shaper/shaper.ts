@@ -192,6 +192,11 @@ export class Shaper<Data = unknown, Result = unknown> {
     return this.#engine.views.survey()
   }
 
+  /** Iterates over all live totals as `survey` does over buckets. */
+  surveyFamilies(): AsyncIterable<readonly FamilyView[]> {
+    return this.#engine.views.surveyFamilies()
+  }
+
   /** Recounts jobs by state: `admitted = waiting + handed + running + retrying + ended`. */
   async audit(): Promise<Audit> {
     return this.#engine.views.audit()

@@ -64,6 +64,39 @@ export function createInstruments(registry: Registry) {
     places: gauge('places', 'Jobs that may run at once, over all live buckets', ['pattern']),
     placesTaken: gauge('places_taken', 'Places that are taken, over all live buckets', ['pattern']),
     buckets: gauge('buckets', 'Live buckets', ['state']),
+    families: gauge('families', 'Live totals', ['pattern']),
+    familyWaiting: gauge('family_waiting', 'Cost units that wait below totals, over all live totals', [
+      'pattern',
+    ]),
+    familyCapacity: gauge('family_capacity', 'Cost units that may wait below totals, over all live totals', [
+      'pattern',
+    ]),
+    familyFillMax: gauge(
+      'family_fill_ratio_max',
+      'Share of the capacity that is taken in the fullest total',
+      ['pattern'],
+    ),
+    heldFamilies: gauge(
+      'held_families',
+      'Live totals that hold the next job below them, by the part of their limit that does: pace, quota or places',
+      ['pattern', 'part'],
+    ),
+    familyQuotaMax: gauge(
+      'family_quota_used_ratio_max',
+      'Share of the quota of which most is used, in any live total',
+      ['pattern'],
+    ),
+    familyPlaces: gauge('family_places', 'Jobs that may run at once below totals, over all live totals', [
+      'pattern',
+    ]),
+    familyPlacesTaken: gauge('family_places_taken', 'Places of totals that are taken, over all live totals', [
+      'pattern',
+    ]),
+    familyRefusals: counter(
+      'family_refusals_total',
+      'Jobs that a total refused, by the reason (full, deadline, paused, too-costly); velvet_rope_admissions_total counts them by the pattern of their key',
+      ['pattern', 'outcome'],
+    ),
     inflight: gauge('handlers_inflight', 'Handlers running in this process'),
     handlerDuration: histogram('handler_duration_seconds', 'How long handlers took', RUNS, ['outcome']),
     handoffs: counter(

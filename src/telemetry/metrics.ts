@@ -6,9 +6,10 @@ import { MILLISECOND } from '../core/duration.ts'
 import { isTotal } from '../core/key.ts'
 import { parseOptions } from '../core/options.ts'
 import type { Shaper } from '../shaper/shaper.ts'
-import { Census, type Count, HOLDING_PARTS, type PartsCount } from './census.ts'
+import { Census } from './census.ts'
 import { createInstruments, type Instruments } from './instruments.ts'
 import { PatternLabels } from './pattern-labels.ts'
+import { showCount } from './show-count.ts'
 import { watchShaper } from './watch-shaper.ts'
 
 /** Options of `collectMetrics`. */
@@ -20,7 +21,7 @@ const metricsOptionsSchema = z.strictObject({
   /** Patterns with a label of their own, 1 to 10,000; the others count as `other`. Default: 200. */
   maxPatterns: z.int().min(1).max(10_000).default(200),
   /**
-   * Whether to count live buckets on each scrape. On Redis every process can count all of them, and with many thousand
+   * Whether to count live buckets and totals on each scrape. On Redis every process can count all of them, and with many thousand
    * the count takes a tenth of Redis while it lasts: one or two processes are enough. Default: true.
    */
   buckets: z.boolean().default(true),
@@ -62,15 +63,24 @@ export function collectMetrics(shaper: Shaper, input: MetricsOptions = {}): Metr
   const registry = new Registry()
   const instruments = createInstruments(registry)
   const labels = new PatternLabels(options.maxPatterns, (pattern) => instruments.gapRatio.zero({ pattern }))
+  const totalLabels = new PatternLabels(options.maxPatterns)
   const nameKnown = () => {
-    // No bucket is governed by a total.
-    const rules = shaper.limits.list().filter(({ pattern }) => !isTotal(pattern))
-    // With more rules, patterns get labels as they occur.
-    if (rules.length <= options.maxPatterns) for (const { pattern } of rules) labels.of(pattern)
+    const patterns = shaper.limits.list().map(({ pattern }) => pattern)
+    const ofTotals = patterns.filter(isTotal)
+    nameAll(
+      labels,
+      patterns.filter((pattern) => !isTotal(pattern)),
+      options.maxPatterns,
+    )
+    nameAll(totalLabels, ofTotals, options.maxPatterns)
+    hasTotals ||= ofTotals.length > 0
   }
+  // Where no rule is one, none is looked for.
+  let hasTotals = false
   const census = new Census({
     survey: () => shaper.survey(),
-    labelOf: (pattern) => labels.of(pattern),
+    surveyFamilies: () => (hasTotals ? shaper.surveyFamilies() : none()),
+    labels: { ofBuckets: (pattern) => labels.of(pattern), ofTotals: (pattern) => totalLabels.of(pattern) },
     pause,
     now: monotonicNow,
   })
@@ -78,14 +88,14 @@ export function collectMetrics(shaper: Shaper, input: MetricsOptions = {}): Metr
   nameKnown()
   instruments.buildInfo.set({ version: options.version, node: process.version, backend: shaper.backend }, 1)
   if (options.process) collectDefaultMetrics({ register: registry })
-  const stop = watchShaper(shaper, instruments, labels)
+  const stop = watchShaper(shaper, instruments, labels, totalLabels)
   let text: Promise<string> | undefined
   let textUntil = 0
 
   const render = async () => {
     // On Redis, other processes may have set some.
     nameKnown()
-    if (options.buckets) showCount(instruments, labels, await census.latest())
+    if (options.buckets) showCount(instruments, { labels, totalLabels }, await census.latest())
     return registry.metrics()
   }
   const cached = () => {
@@ -126,31 +136,12 @@ function startAtZero(
   for (const kind of REDIS_ERROR_KINDS) redisErrors.inc({ kind }, 0)
 }
 
-/** A known pattern without live buckets has 0, not no value. */
-function showCount(instruments: Instruments, labels: PatternLabels, count: Count | undefined): void {
-  const { waiting, capacity, fillMax, oldestWait, buckets, held, quotaMax, places, placesTaken } = instruments
-  const gauges = [waiting, capacity, fillMax, oldestWait, buckets, held, quotaMax, places, placesTaken]
-  for (const gauge of gauges) gauge.reset()
-  if (count === undefined) return
-  for (const [state, number] of Object.entries(count.states)) buckets.set({ state }, number)
-  for (const pattern of new Set([...labels.known, ...count.patterns.keys()])) {
-    const of = count.patterns.get(pattern)
-    waiting.set({ pattern }, of?.waiting ?? 0)
-    capacity.set({ pattern }, of?.capacity ?? 0)
-    fillMax.set({ pattern }, of?.fillMax ?? 0)
-    oldestWait.set({ pattern }, (of?.oldestWaitMs ?? 0) / 1_000)
-    // Most limits have only a pace, and so no series of these.
-    if (of?.parts !== undefined) showParts(instruments, pattern, of.parts)
-  }
+/** With more rules than labels, patterns get theirs as they occur. */
+function nameAll(labels: PatternLabels, patterns: readonly string[], most: number): void {
+  if (patterns.length <= most) for (const pattern of patterns) labels.of(pattern)
 }
 
-function showParts(to: Instruments, pattern: string, { held, quotaMax, taken, places }: PartsCount): void {
-  for (const part of HOLDING_PARTS) to.held.set({ pattern, part }, held[part])
-  to.quotaMax.set({ pattern }, quotaMax)
-  if (places === 0) return
-  to.places.set({ pattern }, places)
-  to.placesTaken.set({ pattern }, taken)
-}
+async function* none(): AsyncGenerator<never> {}
 
 /** Keeps the process alive for at most one turn. */
 function pause(ms: number): Promise<void> {

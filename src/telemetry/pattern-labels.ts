@@ -42,3 +42,8 @@ export function patternOf(shaper: Shaper, key: string): string | undefined {
     return undefined
   }
 }
+
+/** The pattern of a total of a key, by its path; undefined where no rule has it (any more). */
+export function patternOfTotal(shaper: Shaper, key: string, path: string): string | undefined {
+  return shaper.limits.totals(key).find((total) => total.path === path)?.pattern
+}

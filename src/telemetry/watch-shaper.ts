@@ -14,13 +14,18 @@ import { SECOND } from '../core/duration.ts'
 import type { ShaperEvents } from '../core/events.ts'
 import type { Shaper } from '../shaper/shaper.ts'
 import type { Instruments } from './instruments.ts'
-import { type PatternLabels, patternOf } from './pattern-labels.ts'
+import { type PatternLabels, patternOf, patternOfTotal } from './pattern-labels.ts'
 
-/** The label of keys without a rule. */
+/** The label of keys without a rule, and of totals. */
 const GONE = 'none'
 
 /** Counts the events and internal events of a shaper. Returns a function that stops it; safe to call twice. */
-export function watchShaper(shaper: Shaper, to: Instruments, labels: PatternLabels): () => void {
+export function watchShaper(
+  shaper: Shaper,
+  to: Instruments,
+  labels: PatternLabels,
+  totals: PatternLabels,
+): () => void {
   const isOurs = (message: { readonly shaper: string }) => message.shaper === shaper.name
   const running = new Set<string>()
   const led = new Set<number>()
@@ -32,8 +37,11 @@ export function watchShaper(shaper: Shaper, to: Instruments, labels: PatternLabe
   const onAdmitted = ({ key }: ShaperEvents['admitted'][0]) => {
     to.admissions.inc({ pattern: labels.of(patternOf(shaper, key) ?? GONE), outcome: 'accepted' })
   }
-  const onRejected = ({ key, reason }: ShaperEvents['rejected'][0]) => {
+  const onRejected = ({ key, reason, total }: ShaperEvents['rejected'][0]) => {
     to.admissions.inc({ pattern: labels.of(patternOf(shaper, key) ?? GONE), outcome: reason })
+    if (total === undefined) return
+    const pattern = totals.of(patternOfTotal(shaper, key, total) ?? GONE)
+    to.familyRefusals.inc({ pattern, outcome: reason })
   }
   shaper.on('admitted', onAdmitted).on('rejected', onRejected)
 

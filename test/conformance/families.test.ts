@@ -92,6 +92,32 @@ describe.each(DRIVERS)('%s: the view of a total', (_, open) => {
     expect(await driver.family('c/', at(1))).toMatchObject({ state: 'full', fill: 1 })
   })
 
+  test('holds the next job only by what is its own: not by the limits below it, nor by those above', async () => {
+    const driver = await openFor(open, {
+      ...{ '*': '9, 1/s', 'a/': '20, 2/s', 'b/': '20, 0.1/s', 'b/c/': '20, 2/s', 'd/': '20, 9/s, 2 at once' },
+    })
+    for (const [index, key] of ['a/x', 'a/x', 'b/c/x', 'b/c/y', 'd/x', 'd/x'].entries()) {
+      await driver.admit(request(`j${index}`, { key }), at(0))
+    }
+    for (let start = 0; start < 3; start++) expect(await driver.startNext(at(0))).toBeDefined()
+    // The total lets it go at 0.5 s, and its own bucket at 1 s.
+    expect(await driver.family('a/', at(0.25))).toMatchObject({ waiting: 1, nextDepartureAt: msAt(1) })
+    expect(await driver.family('a/', at(0.25))).not.toHaveProperty('heldBy')
+    expect(await driver.family('d/', at(0.25))).not.toHaveProperty('heldBy')
+    // The one above lets it go at 10 s.
+    expect(await driver.family('b/c/', at(0.75))).toMatchObject({ waiting: 1, nextDepartureAt: msAt(10) })
+    expect(await driver.family('b/c/', at(0.75))).not.toHaveProperty('heldBy')
+    expect(await driver.family('b/', at(0.75))).toMatchObject({
+      heldBy: { reason: 'slot', until: msAt(10) },
+    })
+    await driver.freeze('b/', at(12), at(0.75))
+    expect(await driver.family('b/', at(0.75))).toMatchObject({
+      heldBy: { reason: 'frozen', until: msAt(12) },
+    })
+    await driver.pause('a/x', at(0.75))
+    expect(await driver.family('a/', at(0.75))).not.toHaveProperty('heldBy')
+  })
+
   test('shows what quotas and places count, and what holds the next job', async () => {
     const driver = await openFor(open, { '*': '9, 10/s', 'a/': '20, 1/s, 2/minute, 2 at once' })
     for (const id of ['x', 'y', 'z']) await driver.admit(request(id, { key: `a/${id}` }), at(0))

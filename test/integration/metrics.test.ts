@@ -58,7 +58,12 @@ function heard<Message extends { readonly shaper: string }>(
 }
 
 test('every metric has its labels and right values after a run on Redis', async () => {
-  const { shaper, metrics } = await open({ limits: { '*': '50, 50/s', parts: '9, 1/h, 5/day, 3 at once' } })
+  const { shaper, metrics } = await open({
+    limits: {
+      ...{ '*': '50, 50/s', parts: '9, 1/h, 5/day, 3 at once' },
+      ...{ 'family/': '2, 1/h, 5/day, 3 at once', 'family/*': '9, 1/h' },
+    },
+  })
   const completed = completions(shaper, 20)
   const lags: number[] = []
   onTestFinished(
@@ -75,6 +80,8 @@ test('every metric has its labels and right values after a run on Redis', async 
   await shaper.enqueue('tenant/p', 0)
   await shaper.freeze('parts', 3_600_000)
   await shaper.enqueue('parts', 0)
+  await shaper.pause('family/')
+  for (const key of ['family/a', 'family/a', 'family/b']) await shaper.enqueue(key, 0)
   metrics.forwardResponse('2xx')
   metrics.configReload('success')
   const text = await read(metrics)
@@ -135,6 +142,13 @@ test('every metric has its labels and right values after a run on Redis', async 
   // A freeze is no part of the limit.
   expect(text.value('held_buckets', { pattern: 'parts', part: 'pace' })).toBe(0)
   expect(text.value('quota_used_ratio_max', { pattern: 'parts' })).toBe(0)
+  const family = { pattern: 'family/' }
+  expect(text.value('families', family)).toBe(1)
+  expect(text.value('family_waiting', family)).toBe(2)
+  expect(text.value('family_fill_ratio_max', family)).toBe(1)
+  expect(text.value('family_refusals_total', { ...family, outcome: 'paused' })).toBe(1)
+  expect(text.value('family_places', family)).toBe(3)
+  expect(text.value('held_families', { ...family, part: 'pace' })).toBe(0)
   expect(text.all('build_info').map(({ labels }) => labels['backend'])).toEqual(['redis'])
 })
 

@@ -29,3 +29,25 @@ test('on Redis a survey shows every live bucket, in all shards', async () => {
   expect([...seen].sort()).toEqual(keys.sort())
   expect(pages).toBeGreaterThanOrEqual(6)
 })
+
+test('on Redis a survey of totals shows every live one, in all shards', async () => {
+  const shaper = new Shaper('survey', {
+    limits: { '*': '5, 1/h', '*/': '99, 1/h', '*/*/': '9, 1/h' },
+    connection: redisAddress(),
+    prefix: uniquePrefix(),
+    shards: 3,
+  })
+  onTestFinished(() => shaper.close())
+  const keys = Array.from({ length: 500 }, (_, n) => `${n % 20}/k${n % 300}/${n}`)
+  await shaper.enqueueMany(keys.map((key) => ({ key, data: 0 })))
+  const seen = new Set<string>()
+  for await (const page of shaper.surveyFamilies()) {
+    for (const view of page) {
+      seen.add(view.path)
+      const { nextDepartureAt, ...rest } = view
+      expect(await shaper.inspect(view.path as `${string}/`)).toMatchObject(rest)
+    }
+  }
+  const paths = keys.flatMap((key) => [key.split('/', 1)[0], key.split('/', 2).join('/')])
+  expect([...seen].sort()).toEqual([...new Set(paths)].map((path) => `${path}/`).sort())
+})

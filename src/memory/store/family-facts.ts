@@ -2,7 +2,7 @@ import { nextSlot } from '../../core/bucket.ts'
 import { bucketState } from '../../core/bucket-view.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import type { FamilyView } from '../../core/family-view.ts'
-import { formatLimit, hasParts } from '../../core/limit.ts'
+import { formatLimit } from '../../core/limit.ts'
 import { notBefore } from '../../core/total-place.ts'
 import { chargesOf, roomAt } from '../../core/usage.ts'
 import { partsView } from '../../line/parts-view.ts'
@@ -29,7 +29,7 @@ export function familyViewOf(total: MemoryTotal, now: number): FamilyView {
     ...(Number.isFinite(departsAt) && { nextDepartureAt: departsAt / MILLISECOND }),
     ...(isFrozen && { frozenUntil: frozenUntil / MILLISECOND }),
     paused,
-    ...(hasParts(limit) && partsOf(total, now)),
+    ...partsOf(total, now),
   }
 }
 
@@ -42,10 +42,16 @@ function departureBelow(total: MemoryTotal, now: number): number {
 }
 
 /** The same by its pace. */
-function slotBelow({ bucket, queue, running }: MemoryTotal, now: number): number {
+function slotBelow(total: MemoryTotal, now: number): number {
+  const { bucket, running } = total
   if (bucket.paused || running >= bucket.limit.concurrency) return Number.POSITIVE_INFINITY
-  const from = queue.next === undefined ? queue.laterAt : now
-  return from === Number.POSITIVE_INFINITY ? from : nextSlot(bucket, Math.max(from, now))
+  const from = readyAt(total, now)
+  return from === Number.POSITIVE_INFINITY ? from : nextSlot(bucket, from)
+}
+
+/** When a job below it may go as far as the limits of its own are concerned. */
+function readyAt({ queue }: MemoryTotal, now: number): number {
+  return queue.next === undefined ? Math.max(queue.laterAt, now) : now
 }
 
 function partsOf(total: MemoryTotal, now: number) {
@@ -54,7 +60,8 @@ function partsOf(total: MemoryTotal, now: number) {
   const departsAt = departureBelow(total, now)
   const counted = total.headAt(departsAt)
   const quota = usage && counted && holdAt(limit, usage, counted, slotBelow(total, now), departsAt)
-  const isFull = running >= limit.concurrency
-  const head = { ahead: 0, departsAt, quota, paused, frozenUntil, isFull }
+  const ready = readyAt(total, now)
+  const isFull = running >= limit.concurrency && ready < Number.POSITIVE_INFINITY
+  const head = { ahead: 0, readyAt: ready, departsAt, quota, paused, frozenUntil, isFull }
   return partsView(limit, quotaCounts(limit, usage, now), running, waiting > 0 ? head : undefined, now)
 }

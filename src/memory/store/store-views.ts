@@ -61,6 +61,11 @@ export class StoreViews {
     }
   }
 
+  /** The paths of all live totals; ends as `keys` does. */
+  *paths(): Generator<string> {
+    for (const { path } of this.#buckets.families.each()) yield path
+  }
+
   /** Pauses now and then, so that a walk over a million buckets blocks nothing. @throws InvalidOptionsError */
   list(query: BucketQuery, now: number): Walk<BucketPage> {
     return listBuckets(this.#buckets, query, now)

@@ -56,11 +56,6 @@ const surveyScript = defineScript(
   list(row({ now: number, cursor: text, buckets: list(rest(list(bucketRow))), unread: list(rest(text)) })),
 )
 
-interface LineHead extends Pick<Answer<typeof bucketRow>, 'nextDeparture' | 'isPaused' | 'frozenUntil'> {
-  /** All that waits is to be tried again later. */
-  readonly backsOff: boolean
-}
-
 /** The most keys in one call; it may look at fewer of them when there is much to read. */
 const MOST_KEYS = 100
 
@@ -137,20 +132,20 @@ export class BucketViews {
 }
 
 function headOf(
-  { jobs, retrying, ...line }: Answer<typeof bucketRow>,
+  { jobs, retrying, nextDeparture: departsAt, isPaused: paused, frozenUntil }: Answer<typeof bucketRow>,
   parts: Answer<typeof partsRow>,
 ): Waits | undefined {
-  return jobs + retrying === 0 ? undefined : firstOf({ ...line, backsOff: jobs === 0 }, parts)
+  if (jobs + retrying === 0) return undefined
+  const quota = quotaOfHead(parts, departsAt)
+  // Nothing else keeps a line for ever that is not paused.
+  const isFull = departsAt === Number.POSITIVE_INFINITY
+  return { ahead: 0, departsAt, quota, paused, frozenUntil, isFull, backsOff: jobs === 0 }
 }
 
-/** What keeps the first job of a line, or of a family. */
-export function firstOf(
-  { nextDeparture, isPaused, frozenUntil, backsOff }: LineHead,
+/** The quota that keeps the first job until it departs. */
+export function quotaOfHead(
   { heldBy, units, needed, used }: Answer<typeof partsRow>,
-): Waits {
-  const quota =
-    heldBy < 0 ? undefined : { index: heldBy, until: nextDeparture, units, needed, used, isOwn: true }
-  // Nothing else keeps a line for ever that is not paused.
-  const isFull = nextDeparture === Number.POSITIVE_INFINITY
-  return { ahead: 0, departsAt: nextDeparture, quota, paused: isPaused, frozenUntil, isFull, backsOff }
+  until: number,
+): Waits['quota'] {
+  return heldBy < 0 ? undefined : { index: heldBy, until, units, needed, used, isOwn: true }
 }

@@ -5,9 +5,9 @@
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', path, ... (1 to 100)
 -- Answers  { now, how many of the paths were read, view, ... }, without those that are unknown or foreign; one alone must be ours. A view
---          is { path, pattern, limit, path of the total above | '', capacity, waiting, running, children, next departure by its own limit
---          (inf: none is known), the same where those above it let it go, end of the freeze, paused, parts }, with the parts as those of a
---          bucket: see parts_of in lib/view.lua
+--          is { path, pattern, limit, path of the total above | '', capacity, waiting, running, children, next departure, the same by this
+--          total alone, when a job below it is ready (inf: none is known), end of the freeze, paused, parts }, with the parts as those of
+--          a bucket: see parts_of in lib/view.lua
 
 -- What counts as the reads of one total: its places, and the jobs that are first in it and in those below it.
 local READS, MOST_READS = 12, 600
@@ -15,14 +15,18 @@ local READS, MOST_READS = 12, 600
 expect_arguments(2)
 local now = read_now(ARGV[1])
 
--- When the next job below it departs, when its pace lets it, and what that counts in the quotas.
-local function departure_below(total)
-  if total.grants > 0 then return math.max(now, total.grantedSlot) end
+-- When a job below it may go as far as the limits of its own are concerned.
+local function ready_at(total)
+  if total.inHanded > 0 or redis.call('ZCARD', K.ready .. total.n) > 0 then return now end
   local later = redis.call('ZRANGE', K.later .. total.n, 0, 0, 'WITHSCORES')[2]
-  local is_ready = total.inHanded > 0 or redis.call('ZCARD', K.ready .. total.n) > 0
-  local from = is_ready and now or later and tonumber(later) or INF
-  if total.paused == 1 or from == INF or usage.is_full(total, total.running) then return INF end
-  local slot = next_slot(total, math.max(from, now))
+  return later and math.max(now, tonumber(later)) or INF
+end
+
+-- When the next job below it departs, when its pace lets it, and what that counts in the quotas.
+local function departure_below(total, ready)
+  if total.grants > 0 then return math.max(now, total.grantedSlot) end
+  if total.paused == 1 or ready == INF or usage.is_full(total, total.running) then return INF end
+  local slot = next_slot(total, ready)
   local parts, use = usage.of(total)
   local head = parts and #parts.quotas > 0 and family.head_below(total)
   if not head then return slot end
@@ -51,11 +55,12 @@ local function parts_below(total, slot, charges, at)
 end
 
 local function view_below(total)
-  local at, slot, charges = departure_below(total)
+  local ready = total.grants > 0 and now or ready_at(total)
+  local at, slot, charges = departure_below(total, ready)
   return {
     total.key, total.pattern, usage.limit_text(total), total.parent, text(total.capacity), text(total.waiting), text(total.running),
-    text(total.children), text(at), text(total.grants > 0 and at or departure_under(total, at)), text(total.frozen), text(total.paused),
-    parts_below(total, slot, charges, at),
+    text(total.children), text(total.grants > 0 and at or departure_under(total, at)), text(at), text(ready), text(total.frozen),
+    text(total.paused), parts_below(total, slot, charges, at),
   }
 end
 

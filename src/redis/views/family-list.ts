@@ -1,11 +1,5 @@
 import type { FamilyView } from '../../core/family-view.ts'
-import {
-  type BucketOrder,
-  encodeCursor,
-  FirstPlaces,
-  type Place,
-  readCursor,
-} from '../../line/bucket-order.ts'
+import { BucketOrder, encodeCursor, FirstPlaces, type Place, readCursor } from '../../line/bucket-order.ts'
 import { type FamilyPage, type FamilyQuery, familyOrder, familyValue } from '../../line/family-query.ts'
 import { list, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
@@ -40,9 +34,11 @@ export class FamilyList {
     let total = 0
     for (const shard of shards) {
       const seen = new Set<string>()
-      for await (const { value, key } of this.#walk(shard, order, under, now)) {
-        seen.add(key)
-        first.offer(value, key)
+      for await (const slice of this.#walk(shard, order, under, now)) {
+        for (const { value, key } of slice) {
+          seen.add(key)
+          first.offer(value, key)
+        }
       }
       total += seen.size
     }
@@ -56,21 +52,27 @@ export class FamilyList {
     }
   }
 
-  async *#walk(
-    shard: number,
-    order: BucketOrder,
-    under: string | undefined,
-    now: number | undefined,
-  ): AsyncGenerator<Place> {
+  /** All live totals, a slice at a time. Yields one that lives throughout at least once, and perhaps twice. */
+  async *survey(): AsyncGenerator<FamilyView[]> {
+    for (const shard of this.#store.tags.keys()) {
+      for await (const places of this.#walk(shard, new BucketOrder('key'))) {
+        const paths = places.map(({ key }) => key)
+        yield await this.#views.ofPaths(shard, paths)
+      }
+    }
+  }
+
+  async *#walk(shard: number, order: BucketOrder, under?: string, now?: number): AsyncGenerator<Place[]> {
     const slices = new PacedSlices()
     const [head, column] = [under === undefined ? '' : `${under}/`, order.isText ? 'path' : order.column]
     let cursor = '0'
     do {
       const values = [cursor, SLICE_SIZE, head, column]
       const slice = await slices.next(() => this.#store.read(walkScript, shard, values, now))
-      for (const { value, path } of slice.places) {
-        yield { value: order.isText ? value : Number(value), key: path }
-      }
+      yield slice.places.map(({ value, path }) => ({
+        value: order.isText ? value : Number(value),
+        key: path,
+      }))
       cursor = slice.cursor
     } while (cursor !== '0')
   }

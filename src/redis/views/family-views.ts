@@ -2,11 +2,11 @@ import { bucketState } from '../../core/bucket-view.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import type { FamilyView } from '../../core/family-view.ts'
 import { parseStoredLimit } from '../../core/limit.ts'
-import { partsView } from '../../line/parts-view.ts'
+import { partsView, type Waits } from '../../line/parts-view.ts'
 import { type Answer, flag, list, number, optional, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
-import { firstOf, partsRow } from './bucket-views.ts'
+import { partsRow, quotaOfHead } from './bucket-views.ts'
 
 /** A total as families.lua answers it. Times are microseconds, infinite where there is none. */
 const familyRow = row({
@@ -18,9 +18,9 @@ const familyRow = row({
   waiting: number,
   running: number,
   children: number,
-  /** By its own limit. */
-  ownDeparture: number,
   nextDeparture: number,
+  ownDeparture: number,
+  readyAt: number,
   frozenUntil: number,
   isPaused: flag,
   parts: optional(partsRow),
@@ -59,13 +59,10 @@ export class FamilyViews {
 
 function viewOf(family: Answer<typeof familyRow>, now: number): FamilyView {
   const { path, pattern, total, capacity, waiting, running, children, isPaused } = family
-  const { ownDeparture, nextDeparture, frozenUntil, parts } = family
+  const { nextDeparture, frozenUntil, parts } = family
   const isFrozen = frozenUntil > now
   const limit = parseStoredLimit(family.limit, pattern)
-  const first =
-    parts && firstOf({ nextDeparture: ownDeparture, isPaused, frozenUntil, backsOff: false }, parts)
-  // Where it has a place left, it is those below it that cannot go.
-  const head = first && waiting > 0 ? { ...first, isFull: parts.taken >= limit.concurrency } : undefined
+  const head = waiting > 0 ? firstBelow(family) : undefined
   return {
     path,
     ...(total !== '' && { total }),
@@ -80,6 +77,15 @@ function viewOf(family: Answer<typeof familyRow>, now: number): FamilyView {
     ...(Number.isFinite(nextDeparture) && { nextDepartureAt: nextDeparture / MILLISECOND }),
     ...(isFrozen && { frozenUntil: frozenUntil / MILLISECOND }),
     paused: isPaused,
-    ...(parts && partsView(limit, parts.quotas, parts.taken, head, now)),
+    ...partsView(limit, parts?.quotas ?? [], parts?.taken ?? running, head, now),
   }
+}
+
+/** What keeps the first job below a total. */
+function firstBelow(family: Answer<typeof familyRow>): Waits {
+  const { ownDeparture: departsAt, readyAt, isPaused: paused, frozenUntil, parts } = family
+  const quota = parts && quotaOfHead(parts, departsAt)
+  // Nothing else keeps a job for ever that is ready below a total that is not paused.
+  const isFull = departsAt === Number.POSITIVE_INFINITY && readyAt !== Number.POSITIVE_INFINITY
+  return { ahead: 0, readyAt, departsAt, quota, paused, frozenUntil, isFull }
 }

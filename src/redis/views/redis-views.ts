@@ -115,6 +115,11 @@ export class RedisViews implements LineViews {
     yield* this.#buckets.survey()
   }
 
+  async *surveyFamilies(): AsyncGenerator<readonly FamilyView[]> {
+    await this.#opened()
+    yield* this.#familyList.survey()
+  }
+
   async audit(): Promise<Audit> {
     return audit(await this.#opened())
   }

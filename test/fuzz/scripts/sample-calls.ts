@@ -202,6 +202,7 @@ const WAYS: readonly ((shard: BusyShard) => unknown)[] = [
   ({ stage }) => stage.views.tally([[], ['a', 'warm']]),
   async ({ stage }) => {
     for await (const _ of stage.views.survey());
+    for await (const _ of stage.views.surveyFamilies());
   },
   ({ stage }) => stage.views.facts('dear', now),
   ({ stage }) => stage.views.line('a', 50, now),

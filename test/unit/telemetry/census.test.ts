@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest'
 import type { BucketView } from '../../../src/core/bucket-view.ts'
+import type { FamilyView } from '../../../src/core/family-view.ts'
 import type { HoldReason } from '../../../src/core/hold.ts'
 import { Census } from '../../../src/telemetry/census.ts'
 
 const MINUTE = 60_000_000
+const NONE_HELD = { pace: 0, quota: 0, places: 0 }
 
 function bucket(of: Partial<BucketView>): BucketView {
   const idle = { state: 'idle', waiting: 0, capacity: 10, fill: 0, oldestWaitMs: 0, paused: false } as const
@@ -21,11 +23,13 @@ class FakeSurvey {
   /** How long a page takes; microseconds. */
   pageTakes = 0
   #pages: (readonly BucketView[])[] = []
+  families: readonly FamilyView[] = []
   #error: Error | undefined
   #isStuck = false
   readonly census = new Census({
     survey: () => this.#survey(),
-    labelOf: (pattern) => pattern,
+    surveyFamilies: () => this.#surveyFamilies(),
+    labels: { ofBuckets: (pattern) => pattern, ofTotals: (pattern) => `total ${pattern}` },
     pause: (ms) => this.#pause(ms),
     now: () => this.now,
   })
@@ -54,6 +58,10 @@ class FakeSurvey {
     if (this.#isStuck) await new Promise(() => undefined)
   }
 
+  async *#surveyFamilies() {
+    if (this.families.length > 0) yield this.families
+  }
+
   async #pause(ms: number): Promise<void> {
     // The patience of the caller; all other rests are shorter.
     if (ms === 1_500) {
@@ -73,10 +81,11 @@ test('it sums over the buckets of a pattern, and counts them by state', async ()
   const count = await store.census.latest()
   expect(count?.patterns).toEqual(
     new Map([
-      ['*', { waiting: 13, capacity: 20, fillMax: 1, oldestWaitMs: 900 }],
-      ['a', { waiting: 0, capacity: 10, fillMax: 0, oldestWaitMs: 0 }],
+      ['*', { waiting: 13, capacity: 20, fillMax: 1, oldestWaitMs: 900, held: NONE_HELD }],
+      ['a', { waiting: 0, capacity: 10, fillMax: 0, oldestWaitMs: 0, held: NONE_HELD }],
     ]),
   )
+  expect(count?.families).toEqual(new Map())
   expect(count?.states).toEqual({ idle: 1, waiting: 1, full: 1, frozen: 0, paused: 0 })
 })
 
@@ -184,11 +193,47 @@ test('counts what keeps the lines under limits of several parts, and what is use
     ],
   ])
   const { patterns } = (await survey.census.latest())!
-  expect(patterns.get('p')!.parts).toEqual({
+  expect(patterns.get('p')).toMatchObject({
     held: { pace: 1, quota: 2, places: 1 },
-    quotaMax: 1,
-    taken: 5,
-    places: 8,
+    parts: { quotaMax: 1, taken: 5, places: 8 },
   })
   expect(patterns.get('simple')).not.toHaveProperty('parts')
+})
+
+test('sums over the live totals of a pattern, and counts by what they hold the next job back', async () => {
+  const family = (of: Partial<FamilyView>): FamilyView => ({
+    ...{ path: 'a/', pattern: '*/', limit: '10, 1/s', state: 'waiting', waiting: 2, capacity: 10, fill: 0.2 },
+    ...{ running: 0, children: 1, paused: false },
+    ...of,
+  })
+  const held = (reason: HoldReason) => ({ heldBy: { reason, detail: '' } })
+  const survey = new FakeSurvey().holds([[bucket({})]])
+  survey.families = [
+    family({ path: 'a/', ...held('slot') }),
+    family({ path: 'b/', ...held('slot'), waiting: 9, fill: 0.9 }),
+    family({ path: 'c/' }),
+    family({ path: 'd/', ...held('paused'), paused: true }),
+    family({ path: 'e/f/', pattern: 'e/*/', ...held('place'), places: { taken: 2, of: 2 } }),
+    family({
+      ...{ path: 'e/g/', pattern: 'e/*/', places: { taken: 1, of: 2 } },
+      ...{ ...held('quota'), quotas: [{ quota: '10/day', used: 4, amount: 10 }] },
+    }),
+  ]
+  const { families, states } = (await survey.census.latest())!
+  expect(Object.values(states).reduce((sum, count) => sum + count)).toBe(1)
+  expect(families).toEqual(
+    new Map<string, unknown>([
+      [
+        'total */',
+        { families: 4, waiting: 15, capacity: 40, fillMax: 0.9, held: { pace: 2, quota: 0, places: 0 } },
+      ],
+      [
+        'total e/*/',
+        {
+          ...{ families: 2, waiting: 4, capacity: 20, fillMax: 0.2, held: { pace: 0, quota: 1, places: 1 } },
+          parts: { quotaMax: 0.4, taken: 3, places: 4 },
+        },
+      ],
+    ]),
+  )
 })

@@ -105,7 +105,8 @@ describe('the dashboard', () => {
   })
 
   test('counts each bucket on Redis once, though every process reports all of them', () => {
-    const seenByAll = ['waiting', 'capacity', 'fill_ratio_max', 'oldest_wait_seconds', 'buckets']
+    const seenByAll = ['waiting', 'capacity', 'fill_ratio_max', 'oldest_wait_seconds', 'buckets', 'families']
+    seenByAll.push('family_waiting', 'family_capacity', 'family_fill_ratio_max')
     for (const { expr } of [...targets, ...rules]) {
       for (const { name } of new Expression(expr).selectors) {
         if (seenByAll.includes(name.replace('velvet_rope_', ''))) expect(expr).toMatch(/^max by \(\w+\) \(/)

@@ -20,10 +20,13 @@ function meterOf({ shaper, clock }: Stage): Meter {
 }
 
 test('every metric is reported with its type and labels, and no other', async () => {
-  const stage = new Stage({ '*': '5, 2/s', k: '5, 2/s, 100/hour, 3 at once' })
+  const stage = new Stage({
+    ...{ '*': '5, 2/s', k: '5, 2/s, 100/hour, 3 at once', 'f/': '3, 1/s, 9/day, 2 at once' },
+  })
   const metrics = watched(stage, { ...FRESH, version: '1.2.3' })
   stage.shaper.work(() => stage.sleep(10))
   await stage.fill('k', 6)
+  await stage.fill('f/x', 4)
   await meterOf(stage).fill('m')
   await stage.pass(5_000)
   metrics.forwardResponse('2xx')
@@ -388,13 +391,4 @@ test.each([
   const collect = () => collectMetrics(stage.shaper, options as MetricsOptions)
   expect(collect).toThrow(InvalidOptionsError)
   expect(collect).toThrow(message)
-})
-
-test('the pattern of a total is that of no bucket, and has no series of its own', async () => {
-  const stage = new Stage({ '*': '5, 2/s', 'k/': '9, 1/s' })
-  const metrics = watched(stage)
-  await stage.fill('k/x', 2)
-  const { samples } = await metrics.read()
-  const patterns = new Set(samples.flatMap(({ labels }) => labels['pattern'] ?? []))
-  expect([...patterns]).toEqual(['*'])
 })
