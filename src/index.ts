@@ -53,9 +53,11 @@ export type {
   LocalRuleView,
   OverrideView,
   PreviewedStanding,
+  PreviewedTotal,
   PreviewSample,
   RulePreview,
   RuleView,
+  TotalsPreview,
   TotalView,
   UnsetRuleView,
 } from './core/rule-view.ts'

@@ -107,4 +107,45 @@ export interface RulePreview {
   readonly tooCostly?: { readonly jobs: number; readonly looked: number }
   /** At most 20 of them, the most affected first: those without a rule, then by change of drain time, then by fill. */
   readonly samples: readonly PreviewSample[]
+  /** Only where the change is of a total: of the families to which it applies. No bucket has another limit of its own then. */
+  readonly totals?: TotalsPreview
+}
+
+/** The effect of a change on one family. */
+export interface PreviewedTotal {
+  /** How its keys begin, such as `stripe/`. */
+  readonly path: string
+  /** Live buckets below it. */
+  readonly buckets: number
+  /** Cost units that wait below it, including those of retries. */
+  readonly waiting: number
+  /** Null: no total applies to it now. `fill` and `drainMs` are those of the sum. */
+  readonly before: PreviewedStanding | null
+  /** Null: no total would apply to it any more. Its jobs wait for their other limits alone. */
+  readonly after: PreviewedStanding | null
+}
+
+/** The effect of a change of the rule book on the families that live now: the sums of live buckets. */
+export interface TotalsPreview {
+  /** Families to which another total would apply, or none any more, or the same one with another limit. */
+  readonly families: number
+  /** Live buckets below them; one that is below two of them counts once. */
+  readonly buckets: number
+  /** Cost units that wait in those buckets, including those of retries. */
+  readonly waiting: number
+  /** Families in which more waits than the total would allow. No job is dropped: new ones are rejected until there is room. */
+  readonly overfull: number
+  /**
+   * The longest drain of any of them, by their totals alone; null where none has a total. What its quotas count already is not
+   * considered.
+   */
+  readonly drainMs: {
+    readonly before: number | null
+    readonly after: number | null
+    readonly isEstimate?: true
+  }
+  /** There are more than 50,000 such families; what is below the others is not counted. */
+  readonly isPartial?: true
+  /** At most 20 of them, the most affected first: by change of drain time, then by what waits. */
+  readonly samples: readonly PreviewedTotal[]
 }

@@ -5,6 +5,7 @@ import {
   type RuleBookView,
   type RulePreview,
   type RuleView,
+  type TotalsPreview,
 } from '../core/rule-view.ts'
 
 const time = z.number().openapi({ description: 'Milliseconds since the epoch.' })
@@ -62,6 +63,49 @@ const standingSchema = z
   })
   .openapi('PreviewedStanding')
 
+const drainSchema = z.strictObject({ before: z.number(), after: z.number(), isEstimate: estimated })
+// `nullable` would combine it with another schema: two closed objects.
+const standingOrNone = z.union([standingSchema, z.null()])
+
+const totalsPreviewSchema = z
+  .strictObject({
+    families: z.number().openapi({
+      description:
+        'Families to which another total would apply, or none any more, or one with another limit.',
+    }),
+    buckets: z.number().openapi({ description: 'Live buckets below them.' }),
+    waiting: z.number().openapi({ description: 'Cost units that wait in those buckets.' }),
+    overfull: z.number().openapi({ description: 'Families in which more waits than the total would allow.' }),
+    drainMs: z
+      .strictObject({
+        before: z.number().nullable(),
+        after: z.number().nullable(),
+        isEstimate: estimated,
+      })
+      .openapi({
+        description: 'The longest drain time of a family, by its total alone; null where there is none.',
+      }),
+    isPartial: z
+      .literal(true)
+      .optional()
+      .openapi({ description: 'There are more than 50,000 such families; the others are not counted.' }),
+    samples: z
+      .array(
+        z.strictObject({
+          path: z.string().openapi({ example: 'stripe/' }),
+          buckets: z.number(),
+          waiting: z.number(),
+          before: standingOrNone,
+          after: standingOrNone,
+        }),
+      )
+      .max(20)
+      .openapi({
+        description: 'The most affected first; `before` or `after` is null where there is no total.',
+      }),
+  })
+  .openapi('TotalsPreview') satisfies z.ZodType<TotalsPreview>
+
 export const previewSchema = z
   .strictObject({
     version: z
@@ -75,9 +119,7 @@ export const previewSchema = z
     overfull: z
       .number()
       .openapi({ description: 'Affected buckets that would hold more than their capacity.' }),
-    drainMs: z
-      .strictObject({ before: z.number(), after: z.number(), isEstimate: estimated })
-      .openapi({ description: 'The longest drain time of the affected buckets.' }),
+    drainMs: drainSchema.openapi({ description: 'The longest drain time of the affected buckets.' }),
     ungoverned: z.number().openapi({ description: 'Affected buckets that would have no rule.' }),
     tooCostly: z
       .strictObject({ jobs: z.number(), looked: z.number() })
@@ -93,11 +135,13 @@ export const previewSchema = z
           key: z.string(),
           waiting: z.number(),
           before: standingSchema,
-          // `nullable` would combine it with another schema: two closed objects.
-          after: z.union([standingSchema, z.null()]),
+          after: standingOrNone,
         }),
       )
       .max(20)
       .openapi({ description: 'The most affected first; `after` is null where no rule would be left.' }),
+    totals: totalsPreviewSchema.optional().openapi({
+      description: 'Only for a pattern that ends in a slash: of the families to which it applies.',
+    }),
   })
   .openapi('RulePreview') satisfies z.ZodType<RulePreview>

@@ -1,12 +1,12 @@
 import type { BucketView } from '../core/bucket-view.ts'
-import { MILLISECOND } from '../core/duration.ts'
 import { differenceOf, type LayeredBook } from '../core/layered-book.ts'
-import { formatLimit, hasParts, type Limit, parseStoredLimit } from '../core/limit.ts'
+import { hasParts, type Limit, parseStoredLimit } from '../core/limit.ts'
 import type { LineJob, LineView } from '../core/line-view.ts'
-import { isSameWindow, lengthOf, type Quota } from '../core/quota.ts'
 import type { Rule } from '../core/rule-book.ts'
 import type { PreviewedStanding, PreviewSample, RulePreview } from '../core/rule-view.ts'
 import { chargesOf } from '../core/usage.ts'
+import { countedIn, drainOf, standing, standingUnder } from './preview-standing.ts'
+import { TotalPreviewCount } from './total-preview.ts'
 
 interface RankedSample extends PreviewSample {
   readonly isUngoverned: boolean
@@ -37,6 +37,7 @@ export class PreviewCount {
   readonly #after: LayeredBook
   /** Patterns that are new, or have another limit. */
   readonly #changed: ReadonlySet<string>
+  readonly #totals: TotalPreviewCount
   readonly #seen = new Set<string>()
   readonly #limits = new Map<string, Limit>()
   #samples: RankedSample[] = []
@@ -54,8 +55,9 @@ export class PreviewCount {
   constructor(before: LayeredBook, after: LayeredBook) {
     this.#before = before
     this.#after = after
-    const { set } = differenceOf({ at: 0, isChanged: true, before, after })
-    this.#changed = new Set(set.map(({ pattern }) => pattern))
+    const difference = differenceOf({ at: 0, isChanged: true, before, after })
+    this.#changed = new Set(difference.set.map(({ pattern }) => pattern))
+    this.#totals = new TotalPreviewCount(before, after, difference)
   }
 
   add(view: BucketView): void {
@@ -63,6 +65,7 @@ export class PreviewCount {
     if (this.#seen.has(key)) return
     if (this.#seen.size < MOST_KEYS) this.#seen.add(key)
     this.#buckets++
+    this.#totals.add(view)
     const rule = this.#after.find(key)
     if (!this.#isAffected(key, rule)) return
     const units = Math.round(fill * capacity)
@@ -93,6 +96,7 @@ export class PreviewCount {
   }
 
   result(version: number): RulePreview {
+    const totals = this.#totals.result()
     return {
       version,
       buckets: this.#buckets,
@@ -107,6 +111,7 @@ export class PreviewCount {
       ungoverned: this.#ungoverned,
       ...(this.#tooCostly > 0 && { tooCostly: { jobs: this.#tooCostly, looked: this.#looked } }),
       samples: this.#samples.map(({ key, waiting, before, after }) => ({ key, waiting, before, after })),
+      ...(totals && { totals }),
     }
   }
 
@@ -153,70 +158,6 @@ function rank(one: RankedSample, other: RankedSample): number {
     other.fillChange - one.fillChange ||
     (one.key < other.key ? -1 : 1)
   )
-}
-
-function standing(
-  { pattern, limit: text, fill }: BucketView,
-  limit: Limit,
-  drainMs: number,
-): PreviewedStanding {
-  return { pattern, limit: text, fill, drainMs, ...estimateOf(limit) }
-}
-
-function standingUnder({ pattern, limit }: Rule, units: number, drainMs: number): PreviewedStanding {
-  const fill = units / limit.capacity
-  return { pattern, limit: formatLimit(limit), fill, drainMs, ...estimateOf(limit) }
-}
-
-/** What jobs name, when exactly it counts no more, and how long handlers hold their places, is not looked at. */
-function estimateOf(limit: Limit): { readonly isEstimate?: true } {
-  return hasParts(limit) ? { isEstimate: true } : {}
-}
-
-/** What waits in a bucket, and what its quotas count. */
-interface Waiting {
-  readonly units: number
-  readonly jobs: number
-  /** Undefined where its limit has no quotas. */
-  readonly counted: readonly Counted[] | undefined
-}
-
-interface Counted {
-  readonly quota: Quota
-  readonly used: number
-  /** The time until there is room for one more job. */
-  readonly roomIn: number
-}
-
-/** What the quotas of the limit, under which the bucket is, count. */
-function countedIn({ quotas }: Limit, view: BucketView): Counted[] | undefined {
-  // A view says when its oldest job came and how long ago, and so when it was made.
-  const now = (view.waitingSince ?? 0) + view.oldestWaitMs
-  return view.quotas?.map(({ used, roomAt = now }, index) => ({
-    quota: quotas[index]!,
-    used,
-    roomIn: (roomAt - now) * MILLISECOND,
-  }))
-}
-
-/** The earliest time at which the last job departs: by the pace, or by the quota that takes longer. */
-function drainOf({ units, jobs, counted }: Waiting, { interval, quotas }: Limit): number {
-  if (units === 0) return 0
-  const drain = quotas.reduce((longest, quota) => {
-    const { amount, each, window } = quota
-    const wanted = each === undefined ? units : jobs * each
-    // What is wanted beyond whole amounts; the first of those is there at once, and each further one has to come.
-    const windows = Math.ceil(wanted / amount) - 1
-    const known = counted?.find((other) => isKnownBy(other.quota, quota))
-    const isHeld = known !== undefined && wanted - windows * amount > amount - known.used
-    return Math.max(longest, windows * lengthOf(window) + (isHeld ? known.roomIn : 0))
-  }, units * interval)
-  return drain / MILLISECOND
-}
-
-/** Whether what counts in the one counts in the other, which has room no earlier. */
-function isKnownBy(before: Quota, after: Quota): boolean {
-  return isSameWindow(before, after) && before.unit === after.unit && after.amount <= before.amount
 }
 
 /** Whether the job alone exceeds the capacity or a quota: a new one like it would be refused. */

@@ -64,6 +64,35 @@ describe('limits --dry-run', () => {
   })
 })
 
+describe('limits --dry-run of a total', () => {
+  it('says what it would do to the families that live', async () => {
+    const { shaper, url } = await openService({ '*': '100, 10/s', 'shop/': '50, 5/s' })
+    for (let n = 0; n < 30; n++) await shaper.enqueue(`shop/${n % 3}`, n)
+    for (let n = 0; n < 5; n++) await shaper.enqueue('vip/1', n)
+    const ask = async (...args: string[]) =>
+      (await run('limits', ...args, '--url', url, '--dry-run')).stdout.split('\n')
+    expect(await ask('set', 'shop/', '20,1/s')).toEqual([
+      'dry run: nothing was changed; it would change the total of one family, with 3 of 4 live buckets',
+      '',
+      'waiting        30 cost units',
+      'longest drain  6 s, would be 30 s',
+      'overfull       1: no new jobs until there is room',
+      '',
+      'family  buckets  waiting  limit    would be  fill  would be  drain  would be',
+      '──────  ───────  ───────  ───────  ────────  ────  ────────  ─────  ────────',
+      'shop/         3       30  50, 5/s  20, 1/s    60%      150%    6 s      30 s',
+      '',
+    ])
+    expect(await ask('unset', 'shop/')).toContain('longest drain  6 s, would be no total')
+    const all = await ask('set', '*/', '90, 9/s')
+    expect(all[0]).toContain('it would change the total of one family, with 1 of 4 live buckets')
+    expect(all).toContain('longest drain  no total, would be 0.556 s')
+    expect((await ask('set', 'other/', '9, 1/s'))[0]).toBe(
+      'dry run: nothing was changed; it would change the total of no live family',
+    )
+  })
+})
+
 describe('limits --local', () => {
   it('sets and unsets a limit of the process of the service, and list shows it', async () => {
     const { shaper, url } = await openService({ '*': '100, 10/s' })

@@ -36,6 +36,18 @@ describe('a dry run', () => {
     expect((await api.call('DELETE', '/v1/limits/a?dryRun=false')).status).toBe(204)
   })
 
+  test('of a total says what it would do to families', async () => {
+    const api = new Api({ '*': '5, 2/s', 'a/': '9, 1/s' })
+    for (const key of ['a%2Fb', 'a%2Fc', 'b']) await api.enqueue(key)
+    const { body } = await put(api, 'a%2F?dryRun=true', '1, 2/s')
+    expect(previewSchema.parse(body)).toMatchObject({
+      ...{ buckets: 3, affected: 0, samples: [] },
+      totals: { families: 1, buckets: 2, overfull: 1, drainMs: { before: 2_000, after: 1_000 } },
+    })
+    const removed = await api.call('DELETE', '/v1/limits/a%2F?dryRun=true')
+    expect(previewSchema.parse(removed.body).totals?.samples).toMatchObject([{ path: 'a/', after: null }])
+  })
+
   test('shows where no rule would be left', async () => {
     const api = new Api({ a: '9, 1/s' })
     await api.enqueue('a')

@@ -1,13 +1,14 @@
-import type { PreviewedStanding, RulePreview } from '../../../core/rule-view.ts'
+import type { RulePreview } from '../../../core/rule-view.ts'
 import { formatCount, formatPercent, formatSpan } from '../data/format.ts'
 import { Icon } from '../parts/icon.tsx'
 import { KeyText } from '../parts/key-text.tsx'
-
-const SHOWN = 6
+import { plural, SHOWN, spanOf } from './preview-words.ts'
+import { TotalsPreviewView } from './totals-preview-view.tsx'
 
 /** What a change would do to the live buckets. */
 export function PreviewView({ preview }: { readonly preview: RulePreview }) {
-  const { buckets, affected, waiting, overfull, ungoverned, drainMs, tooCostly, samples } = preview
+  const { buckets, affected, waiting, overfull, ungoverned, drainMs, tooCostly, samples, totals } = preview
+  if (totals !== undefined) return <TotalsPreviewView totals={totals} buckets={buckets} />
   return (
     <section class="preview" aria-label="What this would do">
       <dl class="preview-facts">
@@ -86,13 +87,4 @@ export function PreviewView({ preview }: { readonly preview: RulePreview }) {
       )}
     </section>
   )
-}
-
-/** `~` marks an estimate. */
-function spanOf({ drainMs, isEstimate }: PreviewedStanding): string {
-  return `${isEstimate ? '~' : ''}${formatSpan(drainMs)}`
-}
-
-function plural(count: number, word: string): string {
-  return `${formatCount(count)} ${word}${count === 1 ? '' : 's'}`
 }

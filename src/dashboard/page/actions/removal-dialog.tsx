@@ -1,3 +1,4 @@
+import { isFamily } from '../data/family.ts'
 import { visibleText } from '../data/shown-text.ts'
 import { Modal } from '../parts/modal.tsx'
 import { ChangeReport } from './change-report.tsx'
@@ -41,6 +42,9 @@ const WORDS: Readonly<
   },
 }
 
+const TOTAL_GONE =
+  'The sum has no limit any more, even if code or file set this one, unless another pattern of a total matches. Each key keeps its own limit.'
+
 /** Removes a rule, or resets what was set by hand. */
 export function RemovalDialog({ kind, pattern, onClose }: RemovalDialogProps) {
   const { title, submit, says, done } = WORDS[kind]
@@ -65,7 +69,7 @@ export function RemovalDialog({ kind, pattern, onClose }: RemovalDialogProps) {
         <p class="scope">
           For <Keys pattern={pattern} />
         </p>
-        <p>{says}</p>
+        <p>{kind === 'unset' && isFamily(pattern) ? TOTAL_GONE : says}</p>
         <ChangeReport
           isAsked={!isLocal}
           preview={preview}

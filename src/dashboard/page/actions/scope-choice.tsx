@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
+import { isFamily } from '../data/family.ts'
 import { KeyText } from '../parts/key-text.tsx'
 
 interface ScopeChoiceProps {
@@ -47,6 +48,13 @@ export function ScopeChoice(props: ScopeChoiceProps) {
 /** The keys of a pattern in words. */
 export function Keys({ pattern }: { readonly pattern: string }) {
   if (pattern === '*') return <>every key that no other rule governs</>
+  if (isFamily(pattern)) {
+    return (
+      <>
+        the sum of <KeyText text={pattern.slice(0, -1)} most={48} /> and every key below it
+      </>
+    )
+  }
   return (
     <>
       <KeyText text={pattern} most={48} /> and every key below it
@@ -84,7 +92,7 @@ function PatternField({ pattern, isFixed, onPattern }: PatternFieldProps) {
       />
       <p id={`${field}-hint`} class="hint">
         Governs this key and every key below it; <code>*</code> stands for one segment. The longest matching
-        pattern applies.
+        pattern applies. With a slash at its end, such as <code>stripe/</code>, it limits their sum.
       </p>
     </div>
   )
