@@ -7,6 +7,7 @@ import { type View, writePageUrl } from './data/page-url.ts'
 import { go, route } from './data/route.ts'
 import { access } from './data/session.ts'
 import { visibleText } from './data/shown-text.ts'
+import { FamilyPage } from './family/family-view.tsx'
 import { Overview } from './overview/overview.tsx'
 import { useStore } from './parts/hooks.ts'
 import { Notices } from './parts/notices.tsx'
@@ -47,6 +48,7 @@ function Open({ session }: { readonly session: Session }) {
       <main id="main" tabIndex={-1}>
         {view.name === 'overview' && <Overview session={session} query={view.query} />}
         {view.name === 'bucket' && <BucketView key={view.key} session={session} bucket={view.key} />}
+        {view.name === 'family' && <FamilyPage key={view.path} session={session} path={view.path} />}
         {view.name === 'rules' && <RulesView session={session} />}
       </main>
       <ActionHost />
@@ -56,5 +58,6 @@ function Open({ session }: { readonly session: Session }) {
 
 function titleOf(view: View): string {
   if (view.name === 'bucket') return visibleText(view.key)
+  if (view.name === 'family') return visibleText(view.path)
   return view.name === 'rules' ? 'Rules' : 'Overview'
 }

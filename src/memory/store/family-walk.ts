@@ -1,11 +1,6 @@
 import { encodeCursor, FirstPlaces, readCursor } from '../../line/bucket-order.ts'
-import {
-  type FamilyPage,
-  type FamilyQuery,
-  familyOrder,
-  familyValue,
-  isFamilyUnder,
-} from '../../line/family-query.ts'
+import { familyOrder, familyValue } from '../../line/family-order.ts'
+import { type FamilyPage, type FamilyQuery, isFamilyUnder } from '../../line/family-query.ts'
 import type { Walk } from './bucket-walk.ts'
 import type { Families } from './families.ts'
 import { familyViewOf } from './family-facts.ts'

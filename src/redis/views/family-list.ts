@@ -1,6 +1,7 @@
 import type { FamilyView } from '../../core/family-view.ts'
 import { BucketOrder, encodeCursor, FirstPlaces, type Place, readCursor } from '../../line/bucket-order.ts'
-import { type FamilyPage, type FamilyQuery, familyOrder, familyValue } from '../../line/family-query.ts'
+import { familyOrder, familyValue } from '../../line/family-order.ts'
+import type { FamilyPage, FamilyQuery } from '../../line/family-query.ts'
 import { list, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'

@@ -12,6 +12,7 @@ describe('the URL of the page', () => {
     [{ name: 'overview', query: { sort: '-fill' } }, ''],
     [{ name: 'overview', query: { sort: 'key' } }, '?sort=key'],
     [{ name: 'rules' }, '?page=rules'],
+    [{ name: 'family', path: 'a/b c/' }, '?family=a%2Fb+c%2F'],
     [{ name: 'bucket', key: 'a/b c&d=é' }, '?bucket=a%2Fb+c%26d%3D%C3%A9'],
     [
       {
@@ -36,6 +37,7 @@ describe('the URL of the page', () => {
     const nonsense = `?minFill=lots&maxFill=-1&state=odd&sort=<b>&pattern=&prefix=${'x'.repeat(3_000)}&minFill2=1`
     expect(readPageUrl(nonsense)).toEqual({ name: 'overview', query: { sort: '-fill' } })
     expect(readPageUrl('?minFill=1.5')).toEqual({ name: 'overview', query: { sort: '-fill' } })
+    expect(readPageUrl('?family=a')).toEqual({ name: 'overview', query: { sort: '-fill' } })
     expect(readPageUrl('?page=other')).toEqual({ name: 'overview', query: { sort: '-fill' } })
   })
 

@@ -1,4 +1,5 @@
 import type { BucketView } from '../../../core/bucket-view.ts'
+import type { FamilyView } from '../../../core/family-view.ts'
 import { serverClock } from '../clock.ts'
 import { Store } from '../data/store.ts'
 import type { MenuItem } from '../parts/menu.tsx'
@@ -24,7 +25,18 @@ export function endAction(): void {
 }
 
 /** The actions for a bucket. */
-export function bucketActions({ key, pattern, limit, paused, frozenUntil }: BucketView): MenuItem[] {
+export function bucketActions(bucket: BucketView): MenuItem[] {
+  return actionsFor(bucket)
+}
+
+/** The actions for a family: the same, by its path. */
+export function familyActions({ path, ...family }: FamilyView): MenuItem[] {
+  return actionsFor({ ...family, key: path })
+}
+
+type Acted = Pick<BucketView, 'key' | 'pattern' | 'limit' | 'paused' | 'frozenUntil'>
+
+function actionsFor({ key, pattern, limit, paused, frozenUntil }: Acted): MenuItem[] {
   const isFrozen = frozenUntil !== undefined && frozenUntil > serverClock.now()
   return [
     { icon: 'frozen', text: 'Freeze…', act: () => begin({ kind: 'freeze', key }) },

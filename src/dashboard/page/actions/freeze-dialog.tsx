@@ -2,10 +2,10 @@ import { useId, useState } from 'preact/hooks'
 import { ask, subject } from '../data/api.ts'
 import { parseDuration, writeDuration } from '../data/duration.ts'
 import { visibleText } from '../data/shown-text.ts'
-import { KeyText } from '../parts/key-text.tsx'
 import { Modal } from '../parts/modal.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { DialogForm } from './dialog-form.tsx'
+import { HeldScope, whatOf } from './held-scope.tsx'
 import { useSubmit } from './use-submit.ts'
 
 const PRESETS = ['10s', '1m', '5m', '30m', '1h']
@@ -16,7 +16,7 @@ interface FreezeDialogProps {
   readonly onClose: () => void
 }
 
-/** Freezes one bucket. */
+/** Freezes one bucket, or a family. */
 export function FreezeDialog({ bucket, onClose }: FreezeDialogProps) {
   const [text, setText] = useState('1m')
   const field = useId()
@@ -29,7 +29,7 @@ export function FreezeDialog({ bucket, onClose }: FreezeDialogProps) {
     void run(act, `${visibleText(bucket)} is frozen for ${writeDuration(forMs)}.`)
   }
   return (
-    <Modal title="Freeze this bucket" onClose={onClose}>
+    <Modal title={`Freeze this ${whatOf(bucket)}`} onClose={onClose}>
       <DialogForm
         submit={isGood ? `Freeze for ${writeDuration(forMs)}` : 'Freeze'}
         isReady={isGood}
@@ -38,7 +38,7 @@ export function FreezeDialog({ bucket, onClose }: FreezeDialogProps) {
         onCancel={onClose}
       >
         <p class="scope">
-          This bucket only: <KeyText text={bucket} />
+          <HeldScope name={bucket} />
         </p>
         <p>
           No job departs until the time is over. Then departures continue at the rate. New jobs are still

@@ -1,9 +1,9 @@
 import { ask, subject } from '../data/api.ts'
 import { visibleText } from '../data/shown-text.ts'
-import { KeyText } from '../parts/key-text.tsx'
 import { Modal } from '../parts/modal.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { DialogForm } from './dialog-form.tsx'
+import { HeldScope, whatOf } from './held-scope.tsx'
 import { useSubmit } from './use-submit.ts'
 
 interface HoldDialogProps {
@@ -14,7 +14,7 @@ interface HoldDialogProps {
 
 const WORDS = {
   unfreeze: {
-    title: 'Unfreeze this bucket',
+    title: 'Unfreeze',
     submit: 'Unfreeze',
     done: 'no longer frozen',
     says: 'Departures continue at the rate; missed departures are not made up for. A pause stays in force.',
@@ -22,15 +22,15 @@ const WORDS = {
     method: 'DELETE',
   },
   pause: {
-    title: 'Pause this bucket',
+    title: 'Pause',
     submit: 'Pause',
     done: 'paused',
-    says: 'No job departs until the bucket is resumed. New jobs are still accepted while there is room.',
+    says: 'No job departs until it is resumed. New jobs are still accepted while there is room.',
     path: 'pause',
     method: 'POST',
   },
   resume: {
-    title: 'Resume this bucket',
+    title: 'Resume',
     submit: 'Resume',
     done: 'resumed',
     says: 'Departures continue at the rate; missed departures are not made up for. A freeze stays in force.',
@@ -48,10 +48,10 @@ export function HoldDialog({ verb, bucket, onClose }: HoldDialogProps) {
     void run(act, `${visibleText(bucket)} is ${done}.`)
   }
   return (
-    <Modal title={title} onClose={onClose}>
+    <Modal title={`${title} this ${whatOf(bucket)}`} onClose={onClose}>
       <DialogForm submit={submit} isReady isBusy={isBusy} onSubmit={hold} onCancel={onClose}>
         <p class="scope">
-          This bucket only: <KeyText text={bucket} />
+          <HeldScope name={bucket} />
         </p>
         <p>{says}</p>
         {problem !== undefined && <ProblemNote>{problem.message}</ProblemNote>}

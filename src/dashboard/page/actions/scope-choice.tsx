@@ -25,7 +25,8 @@ export function ScopeChoice(props: ScopeChoiceProps) {
         <fieldset class="choices">
           <legend>For which keys</legend>
           <Choice name={name} isChosen={pattern === bucket} onChoose={() => onPattern(bucket)}>
-            This key and all keys below it: <KeyText text={bucket} most={48} />
+            {isFamily(bucket) ? 'The sum of this family' : 'This key and all keys below it'}:{' '}
+            <KeyText text={bucket} most={48} />
           </Choice>
           {governing !== undefined && governing !== bucket && (
             <Choice name={name} isChosen={pattern === governing} onChoose={() => onPattern(governing)}>
@@ -34,13 +35,19 @@ export function ScopeChoice(props: ScopeChoiceProps) {
           )}
         </fieldset>
       )}
-      <label class="choice">
-        <input type="checkbox" checked={isLocal} onChange={(event) => onLocal(event.currentTarget.checked)} />
-        <span>
-          Only in the process that serves this page, until that process ends
-          <small>Other processes keep the current rule.</small>
-        </span>
-      </label>
+      {!isFamily(pattern) && (
+        <label class="choice">
+          <input
+            type="checkbox"
+            checked={isLocal}
+            onChange={(event) => onLocal(event.currentTarget.checked)}
+          />
+          <span>
+            Only in the process that serves this page, until that process ends
+            <small>Other processes keep the current rule.</small>
+          </span>
+        </label>
+      )}
     </>
   )
 }
@@ -49,6 +56,13 @@ export function ScopeChoice(props: ScopeChoiceProps) {
 export function Keys({ pattern }: { readonly pattern: string }) {
   if (pattern === '*') return <>every key that no other rule governs</>
   if (isFamily(pattern)) {
+    if (pattern.includes('*')) {
+      return (
+        <>
+          the sum of each family <KeyText text={pattern} most={48} />
+        </>
+      )
+    }
     return (
       <>
         the sum of <KeyText text={pattern.slice(0, -1)} most={48} /> and every key below it

@@ -4,8 +4,13 @@ import { formatClock, formatCount } from '../data/format.ts'
 import { Counting } from '../parts/counting.tsx'
 import { Icon } from '../parts/icon.tsx'
 
-/** What stops the departures of this bucket, or new jobs. */
-export function Banners({ bucket }: { readonly bucket: BucketView }) {
+interface BannersProps {
+  readonly bucket: Pick<BucketView, 'paused' | 'frozenUntil' | 'waiting' | 'capacity'>
+  readonly what?: 'bucket' | 'family'
+}
+
+/** What stops departures, or new jobs. */
+export function Banners({ bucket, what = 'bucket' }: BannersProps) {
   const { paused, frozenUntil, waiting, capacity } = bucket
   const isFrozen = frozenUntil !== undefined && frozenUntil > serverClock.now()
   return (
@@ -14,7 +19,7 @@ export function Banners({ bucket }: { readonly bucket: BucketView }) {
         <p class="note is-paused">
           <Icon name="paused" />
           <span>
-            <b>Paused.</b> No job departs until the bucket is resumed.
+            <b>Paused.</b> No job departs until the {what} is resumed.
           </span>
         </p>
       )}

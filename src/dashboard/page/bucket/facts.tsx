@@ -10,6 +10,7 @@ import { ruleChanges } from '../data/live.ts'
 import { Counting } from '../parts/counting.tsx'
 import { useStore } from '../parts/hooks.ts'
 import { KeyText } from '../parts/key-text.tsx'
+import { Link } from '../parts/link.tsx'
 import { OriginTag } from '../parts/origin-tag.tsx'
 
 interface FactsProps {
@@ -19,7 +20,7 @@ interface FactsProps {
 
 /** The limit, who set it, and the state of the line. */
 export function Facts({ bucket, departures }: FactsProps) {
-  const { state, limit, pattern, retrying, running, jobs, waitingSince, lastUsedAt } = bucket
+  const { state, limit, pattern, total, retrying, running, jobs, waitingSince, lastUsedAt } = bucket
   const rule = useRule(pattern)
   const isHeld = state === 'frozen' || state === 'paused'
   const rate = isHeld ? undefined : departuresPerSecond(departures)
@@ -37,6 +38,14 @@ export function Facts({ bucket, departures }: FactsProps) {
           )}
           {rule?.at !== undefined && <> since {formatMoment(rule.at)}</>}
         </span>
+        {total !== undefined && (
+          <span class="fact-more">
+            shares the total{' '}
+            <Link to={{ name: 'family', path: total }}>
+              <KeyText text={total} most={40} />
+            </Link>
+          </span>
+        )}
       </Fact>
       <Fact name="Departure rate">{rate === undefined ? <None /> : `${formatRate(rate)}/s`}</Fact>
       <Fact name="Jobs in line">{formatCount(jobs)}</Fact>

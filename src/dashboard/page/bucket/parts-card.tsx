@@ -1,7 +1,15 @@
 import type { BucketView, QuotaView } from '../../../core/bucket-view.ts'
 import { serverClock } from '../clock.ts'
 import { formatClock, formatCount, formatMoment, formatPercent } from '../data/format.ts'
-import { levelOf, type PartUse, placesUse, quotaUse, roomOfNextAt, shareOf } from '../data/parts.ts'
+import {
+  type BucketParts,
+  levelOf,
+  type PartUse,
+  placesUse,
+  quotaUse,
+  roomOfNextAt,
+  shareOf,
+} from '../data/parts.ts'
 import { Counting } from '../parts/counting.tsx'
 
 /** Up to this many places are drawn one by one. */
@@ -9,7 +17,7 @@ const MOST_PIPS = 40
 const DAY_MS = 86_400_000
 
 /** What the quotas and the places of a limit count now; nothing for a limit that has only a pace. */
-export function PartsCard({ bucket }: { readonly bucket: BucketView }) {
+export function PartsCard({ bucket }: { readonly bucket: BucketParts }) {
   const { quotas = [], places } = bucket
   if (quotas.length === 0 && places === undefined) return null
   return (
@@ -25,7 +33,7 @@ export function PartsCard({ bucket }: { readonly bucket: BucketView }) {
   )
 }
 
-function Quota({ bucket, quota }: { readonly bucket: BucketView; readonly quota: QuotaView }) {
+function Quota({ bucket, quota }: { readonly bucket: BucketParts; readonly quota: QuotaView }) {
   const part = quotaUse(bucket, quota)
   // The next job may count more than another one would.
   const ofNext = roomOfNextAt(bucket, quota)

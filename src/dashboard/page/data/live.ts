@@ -29,7 +29,7 @@ export const flowTicks = new Store(0)
 
 /** The stream that a view needs. */
 function streamPath(view: View): string {
-  if (view.name === 'rules') return 'v1/events?types=snapshot,flow,rules'
+  if (view.name === 'rules' || view.name === 'family') return 'v1/events?types=snapshot,flow,rules'
   if (view.name === 'bucket') return `v1/events?types=snapshot,flow,bucket,rules&key=${subject(view.key)}`
   return `v1/events?types=snapshot,flow,buckets,rules&${writeTableQuery(view.query)}`
 }

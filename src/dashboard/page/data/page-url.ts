@@ -9,6 +9,7 @@ export interface TableQuery extends BucketFilter {
 export type View =
   | { readonly name: 'overview'; readonly query: TableQuery }
   | { readonly name: 'bucket'; readonly key: string }
+  | { readonly name: 'family'; readonly path: string }
   | { readonly name: 'rules' }
 
 export const DEFAULT_SORT = '-fill'
@@ -22,6 +23,8 @@ export function readPageUrl(search: string): View {
   const params = new URLSearchParams(search)
   const key = textOf(params, 'bucket')
   if (key !== undefined) return { name: 'bucket', key }
+  const path = textOf(params, 'family')
+  if (path?.endsWith('/')) return { name: 'family', path }
   if (params.get('page') === 'rules') return { name: 'rules' }
   const sort = params.get('sort') ?? DEFAULT_SORT
   const state = STATES.find((known) => known === params.get('state'))
@@ -43,6 +46,7 @@ export function readPageUrl(search: string): View {
 export function writePageUrl(view: View): string {
   const params = new URLSearchParams()
   if (view.name === 'bucket') params.set('bucket', view.key)
+  else if (view.name === 'family') params.set('family', view.path)
   else if (view.name === 'rules') params.set('page', 'rules')
   else fill(params, view.query, view.query.sort === DEFAULT_SORT ? [] : [['sort', view.query.sort]])
   const text = params.toString()

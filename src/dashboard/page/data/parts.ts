@@ -10,7 +10,7 @@ export interface PartUse {
   readonly isOut: boolean
 }
 
-type BucketParts = Pick<BucketView, 'quotas' | 'places' | 'heldBy'>
+export type BucketParts = Pick<BucketView, 'quotas' | 'places' | 'heldBy'>
 
 /** The parts of a bucket's limit besides its pace, quotas first; none for most buckets. */
 export function partsOf(bucket: BucketParts): readonly PartUse[] {

@@ -1,9 +1,8 @@
-import type { BucketView } from '../../../core/bucket-view.ts'
 import { formatCount } from '../data/format.ts'
-import { levelOf, type PartUse, partsOf, shareOf } from '../data/parts.ts'
+import { type BucketParts, levelOf, type PartUse, partsOf, shareOf } from '../data/parts.ts'
 
 /** A thin line with one segment for each quota, and one for the places: how much of each is used. */
-export function PartsSign({ bucket }: { readonly bucket: BucketView }) {
+export function PartsSign({ bucket }: { readonly bucket: BucketParts }) {
   const parts = partsOf(bucket)
   if (parts.length === 0) return null
   return (

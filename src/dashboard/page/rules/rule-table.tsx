@@ -1,6 +1,8 @@
 import type { ListedRule, RuleBookView } from '../../../core/rule-view.ts'
 import { begin } from '../actions/action.ts'
+import { isFamily } from '../data/family.ts'
 import { formatMoment } from '../data/format.ts'
+import { DEFAULT_SORT, type View } from '../data/page-url.ts'
 import { visibleText } from '../data/shown-text.ts'
 import { KeyText } from '../parts/key-text.tsx'
 import { Link } from '../parts/link.tsx'
@@ -76,12 +78,15 @@ function RuleRow({ rule, isHidden, isAdmin }: RuleRowProps) {
     <tr class={isHidden ? 'is-hidden-rule' : undefined}>
       <th scope="row" class="col-pattern">
         <Link
-          to={{ name: 'overview', query: { sort: '-fill', pattern } }}
+          to={viewOf(pattern)}
           class="row-link"
-          title="Show the buckets under this rule"
+          title={
+            isFamily(pattern) ? 'Show the families under this total' : 'Show the buckets under this rule'
+          }
         >
           <KeyText text={pattern} most={48} />
         </Link>
+        {isFamily(pattern) && <span class="tag is-quiet">total</span>}
       </th>
       <td class="col-limit">
         {limit === '' ? <small>unset by hand</small> : <span class="limit-text">{limit}</span>}
@@ -99,6 +104,14 @@ function RuleRow({ rule, isHidden, isAdmin }: RuleRowProps) {
       </td>
     </tr>
   )
+}
+
+/** The buckets that the rule governs, or the family whose sum it limits. */
+function viewOf(pattern: string): View {
+  if (!isFamily(pattern)) return { name: 'overview', query: { sort: DEFAULT_SORT, pattern } }
+  return pattern.includes('*')
+    ? { name: 'overview', query: { sort: DEFAULT_SORT } }
+    : { name: 'family', path: pattern }
 }
 
 function ruleActions({ pattern, limit, origin }: ListedRule): MenuItem[] {
