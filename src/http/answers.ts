@@ -11,8 +11,10 @@ import {
   policyRefusingJob,
   quotaOfLine,
   quotaOfMeter,
+  quotaOfTotal,
   rateLimitHeaders,
   retryAfterSeconds,
+  type TotalRead,
 } from './ratelimit-headers.ts'
 import type { HttpEnv } from './route.ts'
 
@@ -35,18 +37,26 @@ export function acceptedBody(admission: Accepted) {
   return { id, key, position, waiting, capacity, ...times }
 }
 
+/** What is read of the line of an accepted job beside the verdict. */
+export interface AcceptedRead {
+  readonly parts?: PartsRead | undefined
+  /** Of the totals above its key. */
+  readonly totals?: readonly { readonly total: RuleView; readonly read: TotalRead }[]
+}
+
 /** 202 with the location of the job and the room that is left. */
 export function acceptedResponse(
   context: Context<HttpEnv>,
   admission: Accepted,
   rule: RuleView | undefined,
   cost: number,
-  read: PartsRead | undefined,
+  { parts, totals = [] }: AcceptedRead,
 ): Response {
+  const above = totals.map(({ total, read }) => quotaOfTotal(total, read, admission))
   return jsonResponse(context, 202, acceptedBody(admission), {
     // Another first segment may use the same id.
     location: `/v1/jobs/${admission.id}?key=${encodeURIComponent(admission.key)}`,
-    ...(rule && rateLimitHeaders(quotaOfLine(rule, admission, cost, read))),
+    ...(rule && rateLimitHeaders(quotaOfLine(rule, admission, cost, parts), above)),
     ...(admission.replayed && { 'idempotent-replayed': 'true' }),
   })
 }
@@ -56,6 +66,8 @@ export interface RefusalRead {
   readonly parts?: PartsRead | undefined
   /** What would let the job go last; of one that misses its deadline. */
   readonly heldBy?: Hold | undefined
+  /** The other limits that count the job: of what is left of them nothing is read. */
+  readonly others?: readonly RuleView[]
 }
 
 /** The problem for a refused job: 429 with the time to retry after, or 422 where a retry cannot succeed. */
@@ -63,7 +75,7 @@ export function refusal(
   rejected: Rejected,
   rule: RuleView | undefined,
   cost: number,
-  { parts, heldBy }: RefusalRead = {},
+  { parts, heldBy, others = [] }: RefusalRead = {},
 ): Problem {
   const { reason, key, retryAfterMs, waiting, capacity, isEstimate, quota, at, local } = rejected
   const mayReturn = Number.isFinite(retryAfterMs)
@@ -85,7 +97,11 @@ export function refusal(
   const headers = {
     ...(mayReturn && {
       'Retry-After': String(retryAfterSeconds(retryAfterMs)),
-      ...(violated && rateLimitHeaders(quotaOfLine(violated, rejected, cost, parts))),
+      ...(violated &&
+        rateLimitHeaders(
+          quotaOfLine(violated, rejected, cost, parts),
+          others.map((other) => quotaOfTotal(other)),
+        )),
     }),
   }
   return new Problem(REFUSALS[reason], details, headers)

@@ -1,8 +1,9 @@
 import { isVelvetRopeError } from '../core/errors.ts'
 import type { Hold } from '../core/hold.ts'
 import type { Admission, Rejected } from '../core/job.ts'
+import type { TotalPath } from '../core/key.ts'
 import { hasParts, parseStoredLimit } from '../core/limit.ts'
-import type { RuleView } from '../core/rule-view.ts'
+import type { RuleView, TotalView } from '../core/rule-view.ts'
 import { TRACEPARENT } from '../core/traceparent.ts'
 import { ruleOf } from '../line/limits.ts'
 import { acceptedResponse, refusal } from './answers.ts'
@@ -25,16 +26,33 @@ export async function enqueueOne(api: RouteContext, call: Call): Promise<Respons
   const { cost = 1 } = job
   // Read after the verdict, which refreshes the rule book. None: it was removed in between, also for a repeated answer.
   const rule = ruleOf(api.shaper.limits, key)
-  if (!admission.accepted && admission.at !== undefined)
-    throw refusal(admission, ruleRefusing(api, admission), cost)
-  if (rule === undefined || !hasParts(parseStoredLimit(rule.limit))) {
-    if (!admission.accepted) throw refusal(admission, rule, cost)
-    return acceptedResponse(context, admission, rule, cost, undefined)
+  const totals = api.shaper.limits.totals(key)
+  if (!admission.accepted && admission.at !== undefined) {
+    const refusing = ruleRefusing(api, admission)
+    const others = [...(rule === undefined ? [] : [rule]), ...totals]
+    throw refusal(admission, refusing, cost, {
+      others: others.filter(({ pattern }) => pattern !== refusing?.pattern),
+    })
   }
-  const parts = await readParts(api, key)
-  if (admission.accepted) return acceptedResponse(context, admission, rule, cost, parts)
-  const heldBy = admission.reason === 'deadline' ? await readHold(api, key, job) : undefined
-  throw refusal(admission, rule, cost, { parts, heldBy })
+  const isWithParts = rule !== undefined && hasParts(parseStoredLimit(rule.limit))
+  if (admission.accepted) {
+    const [parts, above] = await Promise.all([
+      // Below totals the pace of the key alone does not say when its next job departs.
+      isWithParts || totals.length > 0 ? readParts(api, key) : undefined,
+      Promise.all(totals.map((total) => readTotal(api, total))),
+    ])
+    return acceptedResponse(context, admission, rule, cost, { parts, totals: above })
+  }
+  const parts = isWithParts ? await readParts(api, key) : undefined
+  const heldBy = isWithParts && admission.reason === 'deadline' ? await readHold(api, key, job) : undefined
+  throw refusal(admission, rule, cost, { parts, heldBy, others: totals })
+}
+
+/** What a total above the key holds and counts. A key without totals asks for nothing. */
+async function readTotal({ shaper }: RouteContext, total: TotalView) {
+  // The path of a total ends in a slash.
+  const read = await ifReached(async () => (await shaper.inspect(total.path as TotalPath)) ?? null)
+  return { total, read }
 }
 
 /** What the further parts of a limit count. A limit without them asks for nothing; one that has them asks the store once more. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { BucketView } from '../core/bucket-view.ts'
 import { MILLISECOND } from '../core/duration.ts'
+import type { FamilyView } from '../core/family-view.ts'
 import type { Hold } from '../core/hold.ts'
 import type { Accepted, Rejected } from '../core/job.ts'
 import { type Limit, parseStoredLimit } from '../core/limit.ts'
@@ -16,17 +17,17 @@ const ROUNDING = 1e-9
 /** The largest Integer of a structured field. */
 const LARGEST = 999_999_999_999_999
 
-/** What the headers say about a bucket of a line or a meter. */
+/** What the headers say about a bucket of a line or a meter, or about a total above it. */
 export interface Quota {
-  /** The pattern of the governing rule. */
+  /** The pattern of the governing rule, or of the total. */
   readonly pattern: string
   readonly capacity: number
   /** The time in which one unit leaks. */
   readonly intervalMs: number
-  /** Whole units that fit now. */
-  readonly free: number
-  /** The time until the next unit fits; after a refusal, until the same request fits. */
-  readonly waitMs: number
+  /** Whole units that fit now; absent where that was not read. */
+  readonly free?: number
+  /** The time until the next unit fits; after a refusal, until the same request fits. Absent where it is not known. */
+  readonly waitMs?: number
   /** The further parts of the limit. */
   readonly parts?: readonly Part[]
 }
@@ -46,7 +47,7 @@ interface Part {
   readonly waitMs?: number
 }
 
-/** What the quotas and places of a bucket count, and when its next job departs. */
+/** What the quotas and places of a bucket, or of a total, count, and when its next job departs. */
 export type PartsRead = Pick<BucketView, 'quotas' | 'places' | 'nextDepartureAt'>
 
 /** The unit of what runs at once, by the draft. */
@@ -58,17 +59,27 @@ const AT_ONCE = 'concurrent-requests'
  * one is. After a refusal `t` is the time after which the same request fits. Each quota of a limit, and what may run at once, is a
  * further policy, with its unit as `qu`: `r` is what has not started in its window. Of a line it has no `t`: the jobs that wait take the
  * room first, so that a time at which a quota has some would be too early for another job.
+ *
+ * Totals above the key are policies of the same kind, under their own patterns.
  */
-export function rateLimitHeaders({ pattern, capacity, intervalMs, free, waitMs, parts = [] }: Quota) {
+export function rateLimitHeaders(governing: Quota, totals: readonly Quota[] = []) {
+  const quotas = [governing, ...totals]
+  return {
+    'ratelimit-policy': quotas.flatMap(policiesOf).join(', '),
+    ratelimit: quotas.flatMap(freeOf).join(', '),
+  }
+}
+
+function policiesOf({ pattern, capacity, intervalMs, parts = [] }: Quota): string[] {
   const name = fieldString(policyName(pattern))
   const line = `${name};q=${integer(capacity)};w=${seconds(capacity * intervalMs)}`
-  return {
-    'ratelimit-policy': [line, ...parts.map((part) => policyOf(pattern, part))].join(', '),
-    ratelimit: [
-      `${name};r=${integer(free)};t=${seconds(waitMs)}`,
-      ...parts.flatMap((part) => leftOf(pattern, part) ?? []),
-    ].join(', '),
-  }
+  return [line, ...parts.map((part) => policyOf(pattern, part))]
+}
+
+function freeOf({ pattern, free, waitMs, parts = [] }: Quota): string[] {
+  const name = fieldString(policyName(pattern))
+  const line = free === undefined ? [] : [`${name};r=${integer(free)}${waitField(waitMs)}`]
+  return [...line, ...parts.flatMap((part) => leftOf(pattern, part) ?? [])]
 }
 
 function policyOf(pattern: string, { name, amount, windowMs, unit }: Part): string {
@@ -78,8 +89,11 @@ function policyOf(pattern: string, { name, amount, windowMs, unit }: Part): stri
 
 function leftOf(pattern: string, { name, unit, left, waitMs }: Part): string | undefined {
   if (left === undefined) return undefined
-  const wait = waitMs === undefined ? '' : `;t=${seconds(waitMs)}`
-  return `${nameOf(pattern, name)};r=${integer(left)}${wait}${unitField(unit)}`
+  return `${nameOf(pattern, name)};r=${integer(left)}${waitField(waitMs)}${unitField(unit)}`
+}
+
+function waitField(waitMs: number | undefined): string {
+  return waitMs === undefined ? '' : `;t=${seconds(waitMs)}`
 }
 
 function nameOf(pattern: string, part: string): string {
@@ -125,6 +139,27 @@ export function quotaOfLine(
     free: Math.max(0, admission.capacity - admission.waiting),
     waitMs: admission.accepted ? nextWaitMs(admission, cost, governing, read) : admission.retryAfterMs,
     parts: partsOf(governing, read),
+  }
+}
+
+/** What was read of a total: undefined, nothing; null, that nothing lives below it. */
+export type TotalRead = FamilyView | null | undefined
+
+/** The quota of a total above the key of a job. `admission`: the answer to it, where that came before the read. */
+export function quotaOfTotal({ pattern, limit }: RuleView, read?: TotalRead, admission?: Accepted): Quota {
+  const total = parseStoredLimit(limit)
+  const { capacity, interval } = total
+  const next = read?.nextDepartureAt
+  // A verdict that is repeated has the times of the first.
+  const now =
+    admission === undefined || admission.replayed ? undefined : admission.departsAt - admission.waitMs
+  return {
+    pattern,
+    capacity,
+    intervalMs: interval / MILLISECOND,
+    ...(read !== undefined && { free: Math.max(0, capacity - (read?.waiting ?? 0)) }),
+    ...(next !== undefined && now !== undefined && { waitMs: Math.max(0, next - now) }),
+    parts: partsOf(total, read === null ? {} : read),
   }
 }
 
