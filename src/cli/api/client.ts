@@ -5,6 +5,7 @@ import { checkKey } from '../../core/key.ts'
 import type { LocalRuleView, RulePreview, RuleView } from '../../core/rule-view.ts'
 import type { Costs } from '../../core/usage.ts'
 import type { BucketPage, BucketQueryInput } from '../../line/bucket-query.ts'
+import type { FamilyPage, FamilyQueryInput } from '../../line/family-query.ts'
 import type { PreviewedChange } from '../../line/preview-change.ts'
 import type { ResetOptions } from '../../line/rule-options.ts'
 import type { EnqueueOptions, EnqueueRequest, FindOptions, SettleOptions } from '../../shaper/options.ts'
@@ -12,6 +13,7 @@ import { ApiCalls, type ApiClientOptions, type Call } from './calls.ts'
 import type { ApiProblemError } from './problem.ts'
 import {
   explanationReply,
+  familyPageReply,
   localRuleReply,
   pageReply,
   previewReply,
@@ -55,11 +57,12 @@ export class ApiClient {
 
   /** Reads one page of live buckets. */
   async buckets(query: BucketQueryInput = {}): Promise<BucketPage> {
-    const text = new URLSearchParams()
-    for (const [name, value] of Object.entries(query)) {
-      if (value !== undefined) text.set(name, String(value))
-    }
-    return this.#calls.ask(pageReply, `v1/buckets?${text}`)
+    return this.#calls.ask(pageReply, `v1/buckets?${textOf(query)}`)
+  }
+
+  /** Reads one page of live totals. */
+  async families(query: FamilyQueryInput = {}): Promise<FamilyPage> {
+    return this.#calls.ask(familyPageReply, `v1/families?${textOf(query)}`)
   }
 
   /** Returns undefined for a job that is unknown or that the token may not see. */
@@ -185,6 +188,14 @@ function limitPath(pattern: string): string {
 
 function jobPath(id: string): string {
   return `v1/jobs/${encodeURIComponent(id)}`
+}
+
+function textOf(query: Readonly<Record<string, unknown>>): URLSearchParams {
+  const text = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) text.set(name, String(value))
+  }
+  return text
 }
 
 function queryOf({ key }: FindOptions): string {

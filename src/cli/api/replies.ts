@@ -3,7 +3,12 @@ import type { Admission, Rejected } from '../../core/job.ts'
 import type { ListedRule, RuleBookView } from '../../core/rule-view.ts'
 import { localRuleSchema, previewSchema, ruleBookSchema, ruleSchema } from '../../http/rule-schemas.ts'
 import { acceptedVerdictSchema, settledSchema } from '../../http/verdict-schemas.ts'
-import { bucketPageSchema, bucketSchema, explanationSchema } from '../../http/view-schemas.ts'
+import {
+  bucketPageSchema,
+  bucketSchema,
+  explanationSchema,
+  familyPageSchema,
+} from '../../http/view-schemas.ts'
 import type { EnqueueRequest } from '../../shaper/options.ts'
 import { type ApiProblemError, problemName, readProblem } from './problem.ts'
 
@@ -29,6 +34,7 @@ export const pageReply = tolerant(
       .transform((cursor) => cursor ?? undefined),
   }),
 )
+export const familyPageReply = tolerant(familyPageSchema)
 export const settledReply = tolerant(settledSchema)
 export const ruleReply = tolerant(ruleSchema)
 export const localRuleReply = tolerant(localRuleSchema)

@@ -1,11 +1,12 @@
-import type { BucketState, BucketView } from '../../core/bucket-view.ts'
+import type { BucketState } from '../../core/bucket-view.ts'
 import { showText } from '../display-text.ts'
 import { formatFill } from '../numbers.ts'
+import type { TopRow } from './rows.ts'
 
 /** Blocks of an eighth of a character each, from left to right. */
 const EIGHTHS = ' ▏▎▍▌▋▊▉'
 
-/** The cells of a bucket as text. */
+/** The cells of a row as text. */
 export interface BucketCells {
   readonly key: string
   readonly percent: string
@@ -14,12 +15,14 @@ export interface BucketCells {
   readonly next: string
   readonly oldest: string
   readonly running: string
+  /** Only of a total. */
+  readonly children: string
   readonly state: BucketState
 }
 
 /** @param now epoch milliseconds; used only if the view does not contain the time of the line */
-export function bucketCells(view: BucketView, now: number): BucketCells {
-  const { key, fill, waiting, capacity, limit, oldestWaitMs, running, state } = view
+export function bucketCells(view: TopRow, now: number): BucketCells {
+  const { key, fill, waiting, capacity, limit, oldestWaitMs, running, children, state } = view
   return {
     key: showText(key),
     percent: formatFill(fill),
@@ -28,6 +31,7 @@ export function bucketCells(view: BucketView, now: number): BucketCells {
     next: nextDeparture(view, now),
     oldest: oldestWaitMs > 0 ? shortTime(oldestWaitMs) : '-',
     running: shortCount(running),
+    children: children === undefined ? '' : shortCount(children),
     state,
   }
 }
@@ -62,7 +66,7 @@ export function shortTime(ms: number): string {
 }
 
 /** The time until the next departure, by the line's own clock if the view contains it. */
-function nextDeparture({ nextDepartureAt, waitingSince, oldestWaitMs }: BucketView, now: number): string {
+function nextDeparture({ nextDepartureAt, waitingSince, oldestWaitMs }: TopRow, now: number): string {
   if (nextDepartureAt === undefined) return '-'
   const at = waitingSince === undefined ? now : waitingSince + oldestWaitMs
   const inMs = nextDepartureAt - at

@@ -10,13 +10,14 @@ import { formatCount, percentage, positiveNumber, wholeNumber } from '../numbers
 import { awaitAnswer } from '../progress.ts'
 import { showRedisUrl } from '../redis-url.ts'
 import { note, print } from '../terminal.ts'
-import { type BucketLister, readTop, type TopBuckets } from './buckets.ts'
+import { readTop, type TopLister, type TopRow, type TopRows } from './rows.ts'
 import { rowsSeen } from './screen.ts'
 import { TopSession } from './session.ts'
-import { FIRST_STATE, queryOf, SORT_COLUMNS, type SortColumn, type TopState } from './state.ts'
+import { FAMILY_SORT_COLUMNS, FIRST_STATE, SORT_COLUMNS, type SortColumn, type TopState } from './state.ts'
 import { renderTopTable } from './table.ts'
 
 interface Flags extends LineFlags {
+  readonly families?: true
   readonly minFill: number
   readonly sort: SortColumn
   readonly reverse?: true
@@ -32,10 +33,12 @@ Keys:
   q  quit               /  only keys that begin with ...   up, down, page up, page down, home, end  scroll
   s  S  sort            f  only buckets at least 50, 80 or 100 % full
   r  reverse the order  Esc  clear filters
+  t  totals of families, and back
 
 Examples:
   velvet-rope top --url http://127.0.0.1:7077
   velvet-rope top stripe/ --min-fill 80 --sort oldest --redis redis://127.0.0.1:6379 --name sms
+  velvet-rope top stripe --families --url http://127.0.0.1:7077
   velvet-rope top --url http://127.0.0.1:7077 --json --every 10 >> buckets.jsonl`
 
 /** `velvet-rope top`: shows the live buckets. */
@@ -45,10 +48,15 @@ export function topCommand(): Command {
     .description(
       'Shows the live buckets of a running line, of a service (--url) or in Redis (--redis, --name). ' +
         'On a terminal the view updates until q is pressed; elsewhere it is one table. With --json it is one JSON ' +
-        'document, { at, total, buckets }; with --every also one line of JSON each time, until interrupted.',
+        'document, { at, total, buckets }; with --every also one line of JSON each time, until interrupted. With ' +
+        '--families its rows are totals: the limits of the sums of families.',
     )
     .argument('[prefix]', 'only buckets whose key begins with this', '')
   return addLineOptions(command)
+    .option(
+      '--families',
+      'totals, and not buckets; [prefix] is then a key, and those at and below it are shown',
+    )
     .option('--min-fill <percent>', 'only buckets at least this full', percentage, 0)
     .addOption(new Option('--sort <column>', 'the column to sort by').choices(SORT_COLUMNS).default('fill'))
     .option('--reverse', 'reverse the order')
@@ -59,7 +67,7 @@ export function topCommand(): Command {
     .addHelpText('after', EXAMPLE)
     .action(async (prefix: string, flags: Flags, self: Command) => {
       const service = openService(flags, self)
-      const lister: BucketLister = service ?? (await awaitAnswer(openExistingLine(flags)))
+      const lister: TopLister = service ?? (await awaitAnswer(openExistingLine(flags)))
       try {
         await top(lister, stateOf(prefix, flags), flags)
       } finally {
@@ -68,19 +76,28 @@ export function topCommand(): Command {
     })
 }
 
-function stateOf(prefix: string, { minFill, sort, reverse }: Flags): TopState {
+function stateOf(prefix: string, { families, minFill, sort, reverse }: Flags): TopState {
+  const isFamilies = families === true
+  if (isFamilies && minFill > 0) {
+    throw new InvalidOptionsError('expected --families without --min-fill: totals have no filter by fill')
+  }
+  if (isFamilies && !FAMILY_SORT_COLUMNS.some((column) => column === sort)) {
+    throw new InvalidOptionsError(
+      `expected --sort with --families to be ${FAMILY_SORT_COLUMNS.join(', ')}, got: ${sort}`,
+    )
+  }
   if (Buffer.byteLength(prefix) > 256) {
     throw new InvalidOptionsError(
       `expected <prefix> to be at most 256 bytes, got: ${Buffer.byteLength(prefix)}`,
     )
   }
-  return { ...FIRST_STATE, prefix, minFill: minFill / 100, sort, isReversed: reverse === true }
+  return { ...FIRST_STATE, isFamilies, prefix, minFill: minFill / 100, sort, isReversed: reverse === true }
 }
 
-async function top(lister: BucketLister, state: TopState, flags: Flags): Promise<void> {
+async function top(lister: TopLister, state: TopState, flags: Flags): Promise<void> {
   const { once, json, every } = flags
   if (!json && !once && isInteractive()) return live(lister, state, flags)
-  const read = () => awaitAnswer(readTop(lister, queryOf(state), flags.count))
+  const read = () => awaitAnswer(readTop(lister, state, flags.count))
   if (every === undefined) return show(await read(), flags)
   for (;;) {
     show(await read(), flags)
@@ -94,10 +111,10 @@ function isInteractive(): boolean {
   return process.stdout.isTTY === true && process.stdin.isTTY === true && process.env['TERM'] !== 'dumb'
 }
 
-async function live(lister: BucketLister, state: TopState, flags: Flags): Promise<void> {
+async function live(lister: TopLister, state: TopState, flags: Flags): Promise<void> {
   const screen = new FullScreen()
   // Read before the screen is taken, so that errors stay visible.
-  const first = await awaitAnswer(readTop(lister, queryOf(state), rowsSeen(screen.size)))
+  const first = await awaitAnswer(readTop(lister, state, rowsSeen(screen.size)))
   const session = new TopSession(state, first, {
     lister,
     screen,
@@ -119,16 +136,25 @@ async function live(lister: BucketLister, state: TopState, flags: Flags): Promis
   }
 }
 
-function show({ buckets, total }: TopBuckets, { json, every }: Flags): void {
+function show(found: TopRows, { json, every }: Flags): void {
   const at = wallClockMs()
+  const { isFamilies, rows, total } = found
+  const what = isFamilies ? 'families' : 'buckets'
   if (json) {
-    print(JSON.stringify({ at, total, buckets }, null, every === undefined ? 2 : 0))
+    print(JSON.stringify({ at, total, [what]: rows.map(jsonOf) }, null, every === undefined ? 2 : 0))
     return
   }
-  print(renderTopTable(buckets, at))
-  if (buckets.length < total) {
-    note(`${formatCount(buckets.length)} of ${formatCount(total)} buckets; --count for more`)
+  print(renderTopTable(found, at))
+  if (rows.length < total) {
+    note(`${formatCount(rows.length)} of ${formatCount(total)} ${what}; --count for more`)
   }
+}
+
+/** A total as a service sends it. */
+function jsonOf(row: TopRow): object {
+  if (row.children === undefined) return row
+  const { key, oldestWaitMs, ...family } = row
+  return family
 }
 
 function placeOf({ url, redis = '', name }: Flags): string {

@@ -1,14 +1,15 @@
-import type { BucketView, QuotaView } from '../../core/bucket-view.ts'
+import type { QuotaView } from '../../core/bucket-view.ts'
 import { showText } from '../display-text.ts'
 import { fillBar, shortCount, shortTime } from './cells.ts'
+import type { TopRow } from './rows.ts'
 
 const BAR = 5
 
 /**
- * The quotas of a bucket as bars, the one that has least left first, and its places as `n of N`; empty for a limit that has only a
+ * The quotas of a row as bars, the one that has least left first, and its places as `n of N`; empty for a limit that has only a
  * pace. A quota without room, also for what the next job counts, says in how long it has some.
  */
-export function partsText({ quotas = [], places, heldBy }: BucketView, now: number): string {
+export function partsText({ quotas = [], places, heldBy }: TopRow, now: number): string {
   const counted = quotas.map((quota) => ({ ...quota, roomAt: roomOf(quota, heldBy) }))
   const ranked = counted.toSorted((a, b) => rankOf(b) - rankOf(a))
   const texts = ranked.map(({ quota, used, amount, roomAt }) => {
@@ -21,12 +22,12 @@ export function partsText({ quotas = [], places, heldBy }: BucketView, now: numb
 }
 
 /** Whether the limit of a bucket has more than a pace. */
-export function hasParts({ quotas, places }: BucketView): boolean {
+export function hasParts({ quotas, places }: TopRow): boolean {
   return quotas !== undefined || places !== undefined
 }
 
 /** When there is room for another job, and for the next one, which may count more. */
-function roomOf({ quota, roomAt }: QuotaView, heldBy: BucketView['heldBy']): number | undefined {
+function roomOf({ quota, roomAt }: QuotaView, heldBy: TopRow['heldBy']): number | undefined {
   const until = heldBy?.quota === quota ? heldBy.until : undefined
   return roomAt === undefined || until === undefined ? (roomAt ?? until) : Math.max(roomAt, until)
 }

@@ -4,13 +4,13 @@ import { MILLISECOND } from '../../core/duration.ts'
 import { isVelvetRopeError } from '../../core/errors.ts'
 import type { ScreenSize } from '../full-screen.ts'
 import type { Key } from '../keyboard.ts'
-import { type BucketLister, readTop, type TopBuckets } from './buckets.ts'
 import { shortTime } from './cells.ts'
+import { readTop, type TopLister, type TopRows } from './rows.ts'
 import { renderTop, rowsSeen } from './screen.ts'
-import { clampOffset, press, queryOf, type TopState } from './state.ts'
+import { clampOffset, familiesOf, press, queryOf, type TopState } from './state.ts'
 
 export interface TopSessionOptions {
-  readonly lister: BucketLister
+  readonly lister: TopLister
   readonly screen: { readonly size: ScreenSize; draw(lines: readonly string[]): void }
   /** The address of the line, without secrets. */
   readonly place: string
@@ -23,22 +23,22 @@ export interface TopSessionOptions {
 
 /** The result of a read. */
 interface Outcome {
-  readonly found?: TopBuckets
+  readonly found?: TopRows
   readonly errorText?: string
 }
 
-/** The minimum number of buckets to read, so that the sums cover more than the screen. */
+/** The minimum number of rows to read, so that the sums cover more than the screen. */
 const LEAST_READ = 200
 const PATIENCE_MS = 1_000
 
 /**
- * The interactive `top`: reads the buckets periodically, draws them, and handles keys. A key that changes the query reads
+ * The interactive `top`: reads buckets or totals periodically, draws them, and handles keys. A key that changes the query reads
  * at once. Without an answer, the last data stays on the screen with its age.
  */
 export class TopSession {
   readonly #options: Required<TopSessionOptions>
   #state: TopState
-  #found: TopBuckets
+  #found: TopRows
   #readAt: number
   /** The query of the last read, whether it succeeded or not. */
   #readFor: string
@@ -49,7 +49,7 @@ export class TopSession {
   #onEnd = () => {}
 
   /** @param found the current data for `state` */
-  constructor(state: TopState, found: TopBuckets, options: TopSessionOptions) {
+  constructor(state: TopState, found: TopRows, options: TopSessionOptions) {
     this.#options = { now: monotonicMs, wait, ...options }
     this.#state = state
     this.#found = found
@@ -119,7 +119,7 @@ export class TopSession {
     const { lister, now } = this.#options
     const startedAt = now()
     let outcome: Outcome | undefined
-    const reading = readTop(lister, queryOf(this.#state), this.#wanted())
+    const reading = readTop(lister, this.#state, this.#wanted())
       .then(
         (found): Outcome => ({ found }),
         (error): Outcome => ({ errorText: errorText(error) }),
@@ -161,14 +161,15 @@ export class TopSession {
     return { total: this.#found.total, seen: rowsSeen(this.#options.screen.size) }
   }
 
-  /** The number of buckets to read for the current scroll position. */
+  /** The number of rows to read for the current scroll position. */
   #wanted(): number {
     return Math.max(LEAST_READ, this.#state.offset + rowsSeen(this.#options.screen.size))
   }
 
   /** Everything that a read depends on. */
   #wish(): string {
-    return JSON.stringify([queryOf(this.#state), this.#wanted()])
+    const query = this.#state.isFamilies ? familiesOf(this.#state) : queryOf(this.#state)
+    return JSON.stringify([this.#state.isFamilies, query, this.#wanted()])
   }
 }
 

@@ -1,8 +1,11 @@
 import type { BucketQueryInput } from '../../line/bucket-query.ts'
+import type { FamilyQueryInput } from '../../line/family-query.ts'
 import type { Key } from '../keyboard.ts'
 
 /** The choices of the user of `top`. */
 export interface TopState {
+  /** Shows totals, and not buckets. */
+  readonly isFamilies: boolean
   /** Only keys that begin with this. */
   readonly prefix: string
   /** During typing of a prefix: the previous prefix, for Escape. */
@@ -19,7 +22,7 @@ export interface TopState {
 }
 
 /** The number of all rows, and of those on the screen. */
-export interface TopRows {
+export interface RowCounts {
   readonly total: number
   readonly seen: number
 }
@@ -37,12 +40,19 @@ const SORTS = {
 export type SortColumn = keyof typeof SORTS
 
 export const SORT_COLUMNS = Object.keys(SORTS) as SortColumn[]
+/** Those by which totals can be sorted, and the field of a total. */
+const FAMILY_SORTS = { fill: 'fill', waiting: 'waiting', running: 'running', key: 'path' } as const
+
+export type FamilySortColumn = keyof typeof FAMILY_SORTS
+
+export const FAMILY_SORT_COLUMNS = Object.keys(FAMILY_SORTS) as FamilySortColumn[]
 /** The last row to scroll to: every row further down makes each read longer. */
 const MOST_ROWS = 5_000
 const FILLS = [0, 0.5, 0.8, 1]
 const LONGEST_PREFIX = 256
 
 export const FIRST_STATE: TopState = {
+  isFamilies: false,
   prefix: '',
   minFill: 0,
   sort: 'fill',
@@ -51,7 +61,7 @@ export const FIRST_STATE: TopState = {
 }
 
 /** The state after a key press. */
-export function press(state: TopState, key: Key, rows: TopRows): TopState {
+export function press(state: TopState, key: Key, rows: RowCounts): TopState {
   if (key.name === 'interrupt') return { ...state, leaving: 'interrupt' }
   const offset = scroll(state.offset, key, rows)
   if (offset !== undefined) return { ...state, offset }
@@ -64,13 +74,28 @@ export function queryOf({ prefix, minFill, sort, isReversed }: TopState): Bucket
   return { prefix, minFill, sort: isDescending({ sort, isReversed }) ? `-${field}` : field }
 }
 
+/** The query for totals. What is typed is a key, and those below it are shown, its own among them. */
+export function familiesOf({ prefix, sort, isReversed }: TopState): FamilyQueryInput {
+  const under = prefix.replace(/\/+$/, '')
+  const field = FAMILY_SORTS[familySort(sort)]
+  return {
+    ...(under !== '' && { under }),
+    sort: isDescending({ sort, isReversed }) ? `-${field}` : field,
+  }
+}
+
+/** What totals are sorted by in place of a column that they do not have. */
+function familySort(sort: SortColumn): FamilySortColumn {
+  return FAMILY_SORT_COLUMNS.find((column) => column === sort) ?? 'fill'
+}
+
 /** Whether the largest value comes first. */
 export function isDescending({ sort, isReversed }: Pick<TopState, 'sort' | 'isReversed'>): boolean {
   return SORTS[sort].isDescending !== isReversed
 }
 
 /** Limits the offset after the number of rows or the size of the screen has changed. */
-export function clampOffset(state: TopState, rows: TopRows): TopState {
+export function clampOffset(state: TopState, rows: RowCounts): TopState {
   const last = lastOffset(rows)
   return state.offset <= last ? state : { ...state, offset: last }
 }
@@ -83,14 +108,17 @@ function command(state: TopState, { name, character }: Key): TopState {
       return { ...state, leaving: 'quit' }
     case '/':
       return { ...state, before: state.prefix }
+    case 't':
+      return turn(state)
     case 'f':
+      if (state.isFamilies) return state
       return { ...state, minFill: FILLS.find((fill) => fill > state.minFill) ?? 0, offset: 0 }
     case 's':
-      return { ...state, sort: following(SORT_COLUMNS, state.sort), isReversed: false, offset: 0 }
+      return { ...state, sort: following(columnsOf(state), state.sort), isReversed: false, offset: 0 }
     case 'S':
       return {
         ...state,
-        sort: following(SORT_COLUMNS.toReversed(), state.sort),
+        sort: following(columnsOf(state).toReversed(), state.sort),
         isReversed: false,
         offset: 0,
       }
@@ -99,6 +127,21 @@ function command(state: TopState, { name, character }: Key): TopState {
     default:
       return state
   }
+}
+
+/** From buckets to totals, or back. Totals have no filter by fill, and fewer columns. */
+function turn(state: TopState): TopState {
+  const isFamilies = !state.isFamilies
+  return {
+    ...state,
+    isFamilies,
+    offset: 0,
+    ...(isFamilies && { minFill: 0, sort: familySort(state.sort) }),
+  }
+}
+
+function columnsOf({ isFamilies }: TopState): readonly SortColumn[] {
+  return isFamilies ? FAMILY_SORT_COLUMNS : SORT_COLUMNS
 }
 
 /** Handles a key during typing; the filter applies immediately. */
@@ -120,7 +163,7 @@ function type(state: TopState, before: string, { name, character }: Key): TopSta
 }
 
 /** The new offset; undefined when the key does not scroll. */
-function scroll(offset: number, { name }: Key, rows: TopRows): number | undefined {
+function scroll(offset: number, { name }: Key, rows: RowCounts): number | undefined {
   const last = lastOffset(rows)
   const page = Math.max(1, rows.seen - 1)
   const to = (wanted: number) => Math.max(0, Math.min(last, wanted))
@@ -142,7 +185,7 @@ function scroll(offset: number, { name }: Key, rows: TopRows): number | undefine
   }
 }
 
-function lastOffset({ total, seen }: TopRows): number {
+function lastOffset({ total, seen }: RowCounts): number {
   return Math.max(0, Math.min(total, MOST_ROWS) - seen)
 }
 

@@ -1,8 +1,8 @@
-import type { BucketView } from '../../core/bucket-view.ts'
 import { type Column, renderTable } from '../table.ts'
 import { paint } from '../terminal.ts'
 import { bucketCells, fillBar } from './cells.ts'
 import { hasParts, partsText } from './parts-text.ts'
+import type { TopRows } from './rows.ts'
 import { STATE_COLOURS } from './screen.ts'
 
 const COLUMNS: readonly Column[] = [
@@ -18,18 +18,29 @@ const COLUMNS: readonly Column[] = [
 ]
 const BAR = 10
 
-/** Renders buckets as a table without cutting anything. `now` is epoch milliseconds. */
-export function renderTopTable(buckets: readonly BucketView[], now: number): string {
-  const isWithParts = buckets.some(hasParts)
+/** A total has children, and it is not known how long the oldest job below it has waited. */
+const FAMILY_COLUMNS: readonly Column[] = COLUMNS.map((column) => {
+  if (column.title === 'key') return { title: 'family' }
+  return column.title === 'oldest' ? { ...column, title: 'children' } : column
+})
+
+/** Renders rows as a table without cutting anything. `now` is epoch milliseconds. */
+export function renderTopTable(
+  { rows, isFamilies }: Pick<TopRows, 'rows' | 'isFamilies'>,
+  now: number,
+): string {
+  const isWithParts = rows.some(hasParts)
+  const columns = isFamilies ? FAMILY_COLUMNS : COLUMNS
   return renderTable(
-    isWithParts ? [...COLUMNS, { title: 'quotas and places' }] : COLUMNS,
-    buckets.map((view) => {
-      const { key, percent, waiting, running, oldest, next, rate, state } = bucketCells(view, now)
+    isWithParts ? [...columns, { title: 'quotas and places' }] : columns,
+    rows.map((view) => {
+      const { key, percent, waiting, running, next, rate, state, ...cells } = bucketCells(view, now)
+      const oldest = isFamilies ? cells.children : cells.oldest
       const colour = STATE_COLOURS[state]
       const [taken, free] = fillBar(view.fill, BAR)
       const bar = `${paint(colour, taken)}${paint('gray', free)}`
-      const cells = [key, bar, percent, waiting, running, paint(colour, state), oldest, next, rate]
-      return isWithParts ? [...cells, partsText(view, now)] : cells
+      const line = [key, bar, percent, waiting, running, paint(colour, state), oldest, next, rate]
+      return isWithParts ? [...line, partsText(view, now)] : line
     }),
   )
 }

@@ -20,20 +20,20 @@ const BUCKETS = [
 ]
 
 test('a table shows places as n of N, and quotas as bars, first the one that has no room until later', () => {
-  const lines = plainText(renderTopTable(BUCKETS, AT)).split('\n')
+  const lines = plainText(renderTopTable({ rows: BUCKETS }, AT)).split('\n')
   expect(lines[0]).toMatch(/rate {2}quotas and places$/)
   expect(lines[2]).toContain(
     '10/s  3 of 50 at once  █████ 90k of 90000 tokens/minute in 12m  ███▌· 1400 of 2000/day',
   )
   expect(lines[3]!.endsWith('10/s')).toBe(true)
   // Without such limits the table is as it was.
-  expect(renderTopTable(BUCKETS.slice(1), AT)).not.toContain('quotas')
+  expect(renderTopTable({ rows: BUCKETS.slice(1) }, AT)).not.toContain('quotas')
 })
 
 test('the screen shows them where there is room, cut to the width', () => {
   const draw = (columns: number) =>
     renderTop(
-      { state: FIRST_STATE, found: { buckets: BUCKETS, total: 2 }, place: '', now: AT },
+      { state: FIRST_STATE, found: { rows: BUCKETS, total: 2 }, place: '', now: AT },
       { columns, rows: 8 },
     ).map((line) => plainText(line))
   expect(draw(140)[2]).toContain('parts')

@@ -27,7 +27,7 @@ const BUCKETS = [
 function draw(columns: number, rows: number, more: Partial<TopFrame> = {}): string[] {
   const frame = {
     state: FIRST_STATE,
-    found: { buckets: BUCKETS, total: 5 },
+    found: { rows: BUCKETS, total: 5 },
     place: '127.0.0.1:7077',
     now: AT,
     ...more,
@@ -47,7 +47,7 @@ describe('the picture of top', () => {
       'shop/paused                  ████······  40%     40/100  paused      5.0s      -',
       'big                          ▏·········  <1%   12k/3.0M  waiting     5.0s   40ms',
       '',
-      'q quit  / prefix  f fill  s sort  r reverse  ↑↓ scroll  Esc all',
+      'q quit  / prefix  f fill  s sort  r reverse  t families  ↑↓ scroll  Esc all',
     ])
   })
 
@@ -72,7 +72,7 @@ describe('the picture of top', () => {
 
   it('always has as many lines as the screen, none of them wider', () => {
     const typing = { ...FIRST_STATE, prefix: '東京'.repeat(40), before: '' }
-    const hostile = { buckets: [view('\u202e\u001b[2J東京'.repeat(9)), ...BUCKETS], total: 1_234_567 }
+    const hostile = { rows: [view('\u202e\u001b[2J東京'.repeat(9)), ...BUCKETS], total: 1_234_567 }
     for (const columns of [20, 21, 40, 59, 60, 79, 80, 100, 120, 250]) {
       for (const rows of [1, 3, 5, 24, 60]) {
         for (const state of [FIRST_STATE, typing]) {
@@ -87,7 +87,7 @@ describe('the picture of top', () => {
   })
 
   it('shows hostile keys as what they are', () => {
-    const text = draw(80, 6, { found: { buckets: [view('\u202eevil\u001b[31m')], total: 1 } }).join('\n')
+    const text = draw(80, 6, { found: { rows: [view('\u202eevil\u001b[31m')], total: 1 } }).join('\n')
     expect(text).toContain('\\u{202e}evil\\u{1b}[31m ')
     expect(text).not.toContain('\u202e')
     expect(text).not.toContain('\u001b')
@@ -95,12 +95,12 @@ describe('the picture of top', () => {
 
   it('says what was chosen, and that nothing matches', () => {
     const state = { ...FIRST_STATE, prefix: 'a/', minFill: 0.8, sort: 'oldest' as const, isReversed: true }
-    const lines = draw(80, 6, { state, found: { buckets: [], total: 0 } })
+    const lines = draw(80, 6, { state, found: { rows: [], total: 0 } })
     expect(lines[0]!.trimEnd()).toMatch(/^0 buckets +127/)
     expect(lines[1]).toBe('a/*  fill ≥ 80%  by oldest')
     expect(lines[2]).toContain('oldest▲')
     expect(lines[3]).toBe('no bucket matches')
-    expect(draw(80, 6, { found: { buckets: [], total: 0 } })[3]).toBe('no live buckets')
+    expect(draw(80, 6, { found: { rows: [], total: 0 } })[3]).toBe('no live buckets')
   })
 
   it('shows a prefix that is being typed', () => {
@@ -114,7 +114,7 @@ describe('the picture of top', () => {
   it('shows what is scrolled to, and counts what was read', () => {
     const lines = draw(80, 6, {
       state: { ...FIRST_STATE, offset: 3 },
-      found: { buckets: BUCKETS, total: 900 },
+      found: { rows: BUCKETS, total: 900 },
     })
     expect(lines[0]).toMatch(/^900 buckets, of the first 5: 16,738 wait/)
     expect(lines[3]).toMatch(/^shop\/paused/)
@@ -123,7 +123,7 @@ describe('the picture of top', () => {
   })
 
   it('says where there may be more than were counted', () => {
-    const lines = draw(80, 6, { found: { buckets: BUCKETS, total: 1_000, isAtLeast: true } })
+    const lines = draw(80, 6, { found: { rows: BUCKETS, total: 1_000, isAtLeast: true } })
     expect(lines[0]).toMatch(/^1,000\+ buckets, of the first 5: /)
     expect(lines.at(-1)).toMatch(/ of 1,000\+$/)
   })
@@ -182,7 +182,7 @@ describe('cells', () => {
 
   it('count down by the clock of the line, where it has its own', () => {
     // Ours is a minute behind; theirs says 40 ms.
-    const table = renderTopTable([view('a'), view('b', { waitingSince: undefined })], AT - 60_000)
+    const table = renderTopTable({ rows: [view('a'), view('b', { waitingSince: undefined })] }, AT - 60_000)
     expect(table).toMatch(/^a .* 40ms +10\/s$/m)
     expect(table).toMatch(/^b .* 60s +10\/s$/m)
   })
@@ -190,7 +190,7 @@ describe('cells', () => {
 
 it('the table cuts nothing', () => {
   const key = 'k/'.repeat(100)
-  const lines = plainText(renderTopTable([view(key), view('\u202e')], AT)).split('\n')
+  const lines = plainText(renderTopTable({ rows: [view(key), view('\u202e')] }, AT)).split('\n')
   expect(lines[0]).toMatch(/^key +fill +waiting +running +state +oldest +next +rate$/)
   expect(lines[2]).toMatch(new RegExp(`^${key} {2}█████····· +50% +50/100 +1 +waiting +5\\.0s +40ms +10/s$`))
   expect(lines[3]).toMatch(/^\\u\{202e\} /)

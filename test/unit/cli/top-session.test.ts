@@ -4,7 +4,8 @@ import { TopSession } from '../../../src/cli/top/session.ts'
 import { FIRST_STATE } from '../../../src/cli/top/state.ts'
 import { BackendUnavailableError } from '../../../src/core/errors.ts'
 import type { BucketPage, BucketQueryInput } from '../../../src/line/bucket-query.ts'
-import { AT, view } from './top-views.ts'
+import type { FamilyQueryInput } from '../../../src/line/family-query.ts'
+import { AT, family, view } from './top-views.ts'
 
 interface Question {
   readonly query: BucketQueryInput
@@ -15,17 +16,22 @@ interface Question {
 /** A session whose time, screen and line do what the test says. */
 function stage(total = 1) {
   const questions: Question[] = []
+  const asked: FamilyQueryInput[] = []
   const frames: string[][] = []
   const waits: { ms: number; end: () => void }[] = []
   const size = { columns: 80, rows: 8 }
   let now = AT
   const session = new TopSession(
     FIRST_STATE,
-    { buckets: [view('first')], total },
+    { rows: [view('first')], total },
     {
       lister: {
         buckets: (query = {}) =>
           new Promise((resolve, reject) => questions.push({ query, answer: resolve, fail: reject })),
+        families: async (query = {}) => {
+          asked.push(query)
+          return { families: [family('a/')], total: 1 }
+        },
         close: async () => {},
       },
       screen: {
@@ -52,6 +58,7 @@ function stage(total = 1) {
   return {
     session,
     questions,
+    asked,
     frames,
     size,
     screen: () => frames.at(-1)!.join('\n'),
@@ -110,6 +117,19 @@ describe('top while it lives', () => {
     expect(questions.map(({ query }) => query.prefix)).toEqual(['web'])
     await answer('web/a')
     expect(screen()).toMatch(/^web\/a /m)
+    expect(questions).toHaveLength(1)
+    session.end()
+  })
+
+  it('reads totals immediately when t asks for them, and shows buckets until they are there', async () => {
+    const { session, asked, questions, screen, press, settle } = await opened()
+    session.press(readKeys('t'))
+    expect(screen()).toMatch(/^1 bucket:/m)
+    await settle()
+    expect(asked).toEqual([{ sort: '-fill', limit: 200, cursor: undefined }])
+    expect(screen()).toMatch(/^a\/ /m)
+    expect(screen()).toMatch(/1 family/)
+    await press('t')
     expect(questions).toHaveLength(1)
     session.end()
   })
