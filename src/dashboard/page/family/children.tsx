@@ -63,6 +63,7 @@ export function Children({ path, count }: ChildrenProps) {
       </table>
       <p class="hint">
         <span class="fair-key" aria-hidden="true" /> the share by weight, of those in which jobs wait
+        {shares.some(({ starts }) => starts === undefined) && <> and whose starts are counted here</>}
         {rest > 0 && <> · {formatCount(rest)} more, in which less waits</>}
       </p>
     </div>

@@ -44,7 +44,7 @@ export function RulesView({ session }: { readonly session: Session }) {
         <div>
           <h1 id="rules-title">Rules</h1>
           <p class="view-says">
-            The longest matching pattern governs a key.
+            The longest matching pattern governs a key. A total limits the sum of a family.
             {book !== undefined && <span class="tag is-quiet">version {book.version}</span>}
           </p>
         </div>
