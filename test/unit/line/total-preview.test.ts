@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
+import { LayeredBook, parseLayer } from '../../../src/core/layered-book.ts'
 import type { PreviewedChange } from '../../../src/line/preview-change.ts'
+import { PreviewCount } from '../../../src/line/rule-preview.ts'
 import { Stage } from '../../support/stage.ts'
 
 async function filled(limits: Record<string, string>, jobs: Record<string, number>) {
@@ -101,6 +103,28 @@ test('what the client may not see is not counted', async () => {
   const { stage } = await filled({ '*': '50, 10/s' }, { 'a/x': 6, 'a/y': 4 })
   const { totals } = await stage.shaper.limits.preview({ set: ['a/', '50, 2/s'] }, (key) => key === 'a/x')
   expect(totals).toMatchObject({ families: 1, buckets: 1, waiting: 6 })
+})
+
+test('beyond 50,000 families it says that there are more, and counts no further ones', () => {
+  const before = LayeredBook.of(parseLayer({ '*': '9, 10/s' }))
+  const after = LayeredBook.of(parseLayer({ '*': '9, 10/s', '*/': '5, 1/s' }))
+  const count = new PreviewCount(before, after)
+  const rest = {
+    state: 'waiting',
+    capacity: 9,
+    fill: 1 / 9,
+    retrying: 0,
+    running: 0,
+    oldestWaitMs: 0,
+  } as const
+  const view = { ...rest, pattern: '*', limit: '9, 10/s', waiting: 1, jobs: 1, paused: false } as const
+  for (let n = 0; n < 50_002; n++) count.add({ ...view, key: `f${n}/x`, durability: 'memory' })
+  // One that is known is counted on.
+  count.add({ ...view, key: 'f7/y', durability: 'memory' })
+  const { buckets, totals } = count.result(1)
+  expect(buckets).toBe(50_003)
+  expect(totals).toMatchObject({ families: 50_000, buckets: 50_001, waiting: 50_001, isPartial: true })
+  expect(totals?.samples[0]).toMatchObject({ path: 'f7/', buckets: 2, waiting: 2 })
 })
 
 test('at most twenty families are shown, those that change most', async () => {
