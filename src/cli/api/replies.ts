@@ -69,6 +69,7 @@ const verdictsReply = z.looseObject({
         capacity: count,
         isEstimate: z.literal(true).optional(),
         quota: z.string().optional(),
+        at: z.string().optional(),
         local: z.literal(true).optional(),
       }),
     ]),
@@ -106,7 +107,7 @@ function isAccepted(verdict: Verdict): verdict is AcceptedVerdict {
 
 /** A refusal by a limit is a value; any other problem of a job is an error. */
 function readRefused(verdict: RefusedVerdict, key: string): Admission | ApiProblemError {
-  const { status, type, retryAfterMs, waiting, capacity, isEstimate, quota, local } = verdict
+  const { status, type, retryAfterMs, waiting, capacity, isEstimate, quota, at, local } = verdict
   const reason = REASONS.get(problemName(type))
   if (reason === undefined) return readProblem({ status, body: verdict, hasToken: true })
   return {
@@ -118,6 +119,7 @@ function readRefused(verdict: RefusedVerdict, key: string): Admission | ApiProbl
     capacity,
     ...(isEstimate && { isEstimate }),
     ...(quota !== undefined && { quota }),
+    ...(at !== undefined && { at }),
     ...(local && { local }),
   }
 }

@@ -8,6 +8,7 @@ import type { Costs } from '../../core/usage.ts'
 import type { EnqueueOptions, ShaperOptions } from '../../shaper/options.ts'
 import { Shaper } from '../../shaper/shaper.ts'
 import { MOST_JOBS } from '../api/client.ts'
+import { showText } from '../display-text.ts'
 import { EXIT } from '../exit.ts'
 import { readChunks } from '../files.ts'
 import { parseJson } from '../json-text.ts'
@@ -227,13 +228,15 @@ function describeVerdict(admission: Admission): string {
     const ignored = uncounted.length === 0 ? '' : `; no quota of the limit counts ${uncounted.join(' or ')}`
     return `${paint('green', 'accepted')}  ${id}: position ${position}, ${when}${replayed ? ' (repeated answer)' : ''}${ignored}`
   }
-  const { reason, retryAfterMs, waiting, capacity, quota, local } = admission
+  const { reason, retryAfterMs, waiting, capacity, quota, at, local } = admission
+  const ofTotal = at === undefined ? '' : ` of ${showText(at)}`
   const again = Number.isFinite(retryAfterMs)
     ? `retry in ${formatSeconds(retryAfterMs / 1_000)}`
     : quota === undefined
-      ? 'the cost exceeds the capacity'
-      : `the job alone exceeds the quota of ${quota}`
+      ? `the cost exceeds the capacity${ofTotal}`
+      : `the job alone exceeds the quota of ${quota}${ofTotal}`
   const of = `${formatCount(waiting)} of ${formatCount(capacity)}`
-  const taken = local ? `${of} of the service's local limit are taken` : `${of} waiting`
+  const below = at === undefined ? '' : ` below ${showText(at)}`
+  const taken = local ? `${of} of the service's local limit are taken` : `${of} waiting${below}`
   return `${paint('red', 'rejected')}  ${reason}: ${taken}; ${again}`
 }

@@ -18,6 +18,12 @@ test('a refusal that names the id of its job is a refusal', () => {
   ])
 })
 
+test('a refusal by a total names it', () => {
+  expect(readVerdicts({ verdicts: [{ ...refused, at: 'a/' }] }, [request])).toMatchObject([
+    { accepted: false, reason: 'full', at: 'a/' },
+  ])
+})
+
 test('a refusal with null for a time, or without what only people read, costs no other verdict', () => {
   const tooCostly = {
     ...refused,

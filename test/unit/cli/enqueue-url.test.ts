@@ -49,6 +49,19 @@ it('enqueue puts a job into the line of a service, and exits with 3 when it is f
   })
 })
 
+it('enqueue says which total refused a job', async () => {
+  const { shaper, url } = await openService({ '*': '5, 1/h', 'a/': '1, 1/h, 9 tokens/day 1 each' })
+  const tried = async (...args: string[]) => (await run('enqueue', ...args, '--url', url)).stdout
+  expect(await tried('a/x', '1', '--cost', '2')).toBe(
+    'rejected  too-costly: 0 of 1 waiting below a/; the cost exceeds the capacity of a/\n',
+  )
+  expect(await tried('a/x', '1', '--cost-of', 'tokens=10')).toMatch(
+    /exceeds the quota of 9 tokens\/day of a\/\n$/,
+  )
+  await shaper.enqueue('a/x', 1)
+  expect(await tried('a/y', '1')).toMatch(/^rejected {2}full: 1 of 1 waiting below a\/; retry in /)
+})
+
 it('enqueue sends the lines of its input, batch after batch', async () => {
   const { shaper, url } = await openService({ '*': '100, 1/h' })
   const input = Array.from({ length: 1_200 }, (_, n) => job(`k${n % 10}`, n)).join('')
