@@ -308,7 +308,10 @@ export class LineTrace {
       await this.counts()
       if (granted.length > 0 || this.jobs.every(({ ended }) => ended !== undefined)) continue
       const asks = this.live('fresh').map(({ askAt }) => askAt)
-      this.now = Math.max(this.now + MS, Math.min(nextClaim, nextForgetting, nextRecovery, nextExpiry, ...asks))
+      this.now = Math.max(
+        this.now + MS,
+        Math.min(nextClaim, nextForgetting, nextRecovery, nextExpiry, ...asks),
+      )
     }
   }
 
