@@ -1,10 +1,9 @@
 import { forgettableAt } from '../../core/bucket.ts'
 import { DueHeap } from '../../core/due-heap.ts'
 import { hasParts } from '../../core/limit.ts'
-import { stand } from '../../core/total-departures.ts'
 import { Departures, type HandlerPool } from './departures.ts'
 import { tagUntil } from './families.ts'
-import type { Family, MemoryTotal } from './family.ts'
+import { FamilyAgenda } from './family-agenda.ts'
 import type { Deadline, JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 import { nextDeparture } from './next-departure.ts'
@@ -13,8 +12,6 @@ import { nextDeparture } from './next-departure.ts'
 const MOST_PUT_ASIDE = 1_000
 /** How often one search chooses anew who stands for a family. */
 const MOST_RECHOSEN = 20
-/** Of families, those that one call lets try again. */
-const MOST_RECALLED = 200
 
 /**
  * What is due when. A bucket is in at most one heap:
@@ -23,23 +20,24 @@ const MOST_RECALLED = 200
  * - turns: its head is a turn, which needs no handler
  * - forgettable: it is empty, and is forgotten when its `next` has passed and it is cold
  * - none: it is paused with jobs in it, or has no free place, or a handler runs and no job waits; or another stands for its family
- *
- * Of a family, the buckets below one total, one bucket stands here for all. Who that is, is chosen anew when it is due.
  */
 export class Agenda {
   readonly #departures = new Departures()
   readonly #turns = new DueHeap<MemoryBucket>()
   readonly #forgettable = new DueHeap<MemoryBucket>()
   readonly #deadlines = new DueHeap<Deadline>()
-  /** Families that have turns, and for which one stands that needs a handler. */
-  readonly #mixed = new DueHeap<Family>()
-  /** Families in which some were put aside. */
-  readonly #withAside = new Set<Family>()
+  /** Who stands for the buckets below one total. */
+  readonly families = new FamilyAgenda({
+    turns: this.#turns,
+    forgettable: this.#forgettable,
+    place: (...placed) => this.#place(...placed),
+    heapOf: (...asked) => this.#heapOf(...asked),
+  })
 
   /** When the next departure is due, with room or of turns only; Infinity when no job may depart. */
   nextDeparture(hasRoom: boolean): number {
     const { earliest } = this.#first(hasRoom)
-    return hasRoom ? earliest : Math.min(earliest, this.#mixed.earliest)
+    return hasRoom ? earliest : Math.min(earliest, this.families.earliestTurn)
   }
 
   /** By how much that departure may be late and still keep its slot. */
@@ -60,7 +58,7 @@ export class Agenda {
     const { member } = bucket
     if (member !== undefined) {
       member.since = from
-      this.#armMember(bucket, now)
+      this.families.arm(member, now)
       if (bucket.jobs > 0) return
     }
     const due = nextDeparture(bucket, from)
@@ -94,78 +92,6 @@ export class Agenda {
     this.#place(bucket, this.#heapOf(bucket, Math.max(due, now)), due)
   }
 
-  /** The limit, freeze or pause of a total has changed. */
-  armTotal(total: MemoryTotal, now: number): void {
-    stand(total, now)
-    this.#armFamily(total.family, now)
-  }
-
-  /** The bucket gets another place below totals, or none. Then all are to be armed anew. */
-  uproot(bucket: MemoryBucket): void {
-    this.#place(bucket, undefined)
-    const { member } = bucket
-    if (member === undefined) return
-    const { family } = member
-    if (family.representative !== undefined) this.#place(family.representative, undefined)
-    family.representative = undefined
-    this.#mixed.remove(family)
-  }
-
-  #armMember(bucket: MemoryBucket, now: number): void {
-    const member = bucket.member!
-    stand(member, now)
-    this.#armFamily(member.family, now)
-    if (bucket.heap === this.#forgettable && bucket.jobs > 0) this.#place(bucket, undefined)
-  }
-
-  /** Lets the bucket stand for its family that departs next, or any, until it is seen which that is. */
-  #armFamily(family: Family, now: number): void {
-    const { representative: before } = family
-    const choice = family.choose(now)
-    family.representative = choice?.bucket
-    if (before !== undefined && before !== choice?.bucket) this.#place(before, undefined)
-    if (choice === undefined) {
-      this.#mixed.remove(family)
-      return
-    }
-    const { bucket, due } = choice
-    const heap = this.#heapOf(bucket, Math.max(due, now))
-    this.#place(bucket, heap, due)
-    if (family.turns > 0 && heap !== this.#turns) this.#mixed.set(family, due)
-    else this.#mixed.remove(family)
-  }
-
-  /** Whether the bucket, which stands for its family, is the one to depart; if not, another stands for it now. */
-  #isChosen(bucket: MemoryBucket, family: Family, now: number): boolean {
-    const choice = family.choose(now)
-    if (choice?.isChosen && choice.bucket === bucket) return true
-    this.#armFamily(family, now)
-    return false
-  }
-
-  /** Passes by a bucket of a family until handlers become free: it has none, and the others may go. */
-  #putAside(bucket: MemoryBucket, now: number): void {
-    const member = bucket.member!
-    const { family } = member
-    member.lacksHandler = true
-    family.aside.add(member)
-    this.#withAside.add(family)
-    this.#armMember(bucket, now)
-  }
-
-  #recall(now: number): void {
-    let left = MOST_RECALLED
-    for (const family of this.#withAside) {
-      for (const member of family.aside) {
-        if (left-- === 0) return
-        family.aside.delete(member)
-        member.lacksHandler = false
-        this.#armMember(member.bucket, now)
-      }
-      this.#withAside.delete(family)
-    }
-  }
-
   /**
    * The bucket whose departure is due first, if it is due by `now`; without room, the first whose head is a turn. Buckets
    * that may not take a handler of the pool are put aside; when these are many, the search goes on with the next call.
@@ -175,13 +101,13 @@ export class Agenda {
     let rechosen = 0
     for (let putAside = 0; ; ) {
       const mayAsk = hasRoom && putAside < MOST_PUT_ASIDE
-      if (!mayAsk) this.#passOver(now)
+      if (!mayAsk) this.families.passOver(now)
       const heap = this.#firstDue(now, mayAsk)
       if (heap.earliest > now) return undefined
       const bucket = heap.peek()!
       const { member } = bucket
       if (member !== undefined) {
-        if (!this.#isChosen(bucket, member.family, now)) {
+        if (!this.families.isChosen(bucket, member.family, now)) {
           // Many children may come due together: they join in slices, and other work has its turn between them.
           if (++rechosen === MOST_RECHOSEN) return undefined
           continue
@@ -197,7 +123,7 @@ export class Agenda {
         const answer = pool?.ask(bucket.key, now) ?? 0
         const other = this.#departures.heapAfter(heap, answer, now)
         if (other === undefined) return bucket
-        if (answer === 'key' && member !== undefined) this.#putAside(bucket, now)
+        if (answer === 'key' && member !== undefined) this.families.putAside(member, now)
         else this.#place(bucket, other, heap.dueOf(bucket))
         putAside++
       }
@@ -206,19 +132,9 @@ export class Agenda {
     }
   }
 
-  /** No handler is free: lets the turns of families pass by those that need one. */
-  #passOver(now: number): void {
-    for (let count = 0; count < MOST_PUT_ASIDE && this.#mixed.earliest <= now; count++) {
-      const family = this.#mixed.peek()!
-      const choice = family.choose(now)
-      if (choice?.isChosen && !choice.bucket.isTurnNext(now)) this.#putAside(choice.bucket, now)
-      else this.#armFamily(family, now)
-    }
-  }
-
   /** Lets buckets that were held back try again. */
   letIn(now: number): void {
-    if (this.#withAside.size > 0) this.#recall(now)
+    this.families.recall(now)
     const heldBack = this.#departures.letIn()
     for (let bucket = heldBack.peek(); bucket !== undefined; bucket = heldBack.peek()) {
       const due = heldBack.dueOf(bucket)

@@ -67,7 +67,7 @@ export class BucketHolds {
 
   #arm(held: MemoryBucket | MemoryTotal, now: number, from?: number): void {
     if ('bucket' in held) {
-      this.#agenda.armTotal(held, now)
+      this.#agenda.families.armTotal(held, now)
       this.#buckets.families.rested(held)
     } else this.#agenda.arm(held, now, from)
   }

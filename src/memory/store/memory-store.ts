@@ -199,7 +199,7 @@ export class MemoryStore {
     const totals = this.#buckets.families.apply(after, change, now)
     for (const bucket of this.#buckets.applyRules(after, change, now)) this.#agenda.arm(bucket, now)
     this.#moveBelowTotals(change, now)
-    for (const total of totals) this.#agenda.armTotal(total, now)
+    for (const total of totals) this.#agenda.families.armTotal(total, now)
     return { at: now, isChanged: true, before, after }
   }
 
@@ -207,7 +207,7 @@ export class MemoryStore {
   #moveBelowTotals(change: RuleChange, now: number): void {
     const misplaced = [...this.#buckets].filter((bucket) => this.#buckets.families.isMisplaced(bucket))
     if (misplaced.length === 0) return
-    for (const bucket of misplaced) this.#agenda.uproot(bucket)
+    for (const bucket of misplaced) this.#agenda.families.uproot(bucket)
     this.#buckets.families.move(misplaced, change, now)
     for (const bucket of this.#buckets) this.#agenda.rearm(bucket, now)
   }
