@@ -3,9 +3,8 @@
 
 -- The answer where one of the amounts is of a unit that no quota counts; or nil.
 function usage.unknown_unit(bucket, amounts)
-  local known, units, limited = {}, {}, bucket.member and family.totals_of(bucket) or {}
-  limited[#limited + 1] = bucket
-  for _, one in ipairs(limited) do
+  local known, units = {}, {}
+  for _, one in ipairs(usage.limited(bucket)) do
     local parts = usage.of(one)
     for _, part in ipairs(parts and parts.quotas or {}) do
       if part.unit and not known[part.unit] then known[part.unit], units[#units + 1] = true, part.unit end

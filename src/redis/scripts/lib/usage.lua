@@ -33,6 +33,23 @@ function usage.of(bucket)
   return parts, bucket.use
 end
 
+-- The bucket, and all totals above it.
+function usage.limited(bucket)
+  local limited = { bucket }
+  for _, total in ipairs(bucket.member and family.totals_of(bucket) or {}) do limited[#limited + 1] = total end
+  return limited
+end
+
+-- Whether an attempt holds a place while it runs ('1' | '0'); nil: its limit is a pace alone, and so are those of the totals above.
+function usage.places_of(bucket)
+  local answer
+  for _, one in ipairs(usage.limited(bucket)) do
+    local parts = usage.of(one)
+    if parts then answer = (parts.places or answer == '1') and '1' or '0' end
+  end
+  return answer
+end
+
 -- The parts where one of them may hold a job; nil: the pace alone does.
 function usage.binding(bucket)
   local parts = usage.of(bucket)

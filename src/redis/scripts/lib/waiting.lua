@@ -71,17 +71,6 @@ do
   end
 end
 
--- Whether an attempt holds a place while it runs ('1' | '0'); nil: its limit is a pace alone, and so are those of the totals above.
-function usage.places_of(bucket)
-  local limited, answer = bucket.member and family.totals_of(bucket) or {}, nil
-  limited[#limited + 1] = bucket
-  for _, one in ipairs(limited) do
-    local parts = usage.of(one)
-    if parts then answer = (parts.places or answer == '1') and '1' or '0' end
-  end
-  return answer
-end
-
 -- Whether every place is taken, by what runs or was handed over; `taken`: by so many.
 function usage.is_full(bucket, taken)
   local parts = usage.of(bucket)
