@@ -133,6 +133,25 @@ describe.each(DRIVERS)('%s: below a total', (_, open) => {
     })
   })
 
+  test('a settlement counts in the quota of the key and in that of the total', async () => {
+    const family = await FamilyStage.open(open, {
+      'a/*': '100, 50/s, 60 tokens/minute 30 each',
+      'a/': '100, 50/s, 130 tokens/minute 30 each',
+    })
+    for (const key of ['a/1', 'a/1', 'a/1', 'a/2', 'a/2', 'a/2']) await family.admit(key)
+    await family.pass(1, { isKept: true })
+    expect(family.starts.map(({ key }) => key).sort()).toEqual(['a/1', 'a/1', 'a/2', 'a/2'])
+    const ofFirst = family.starts.find(({ key }) => key === 'a/1')!.id
+    expect(await family.driver.settle(ofFirst, { tokens: 1 }, family.now)).toBe(true)
+    await family.pass(1, { isKept: true })
+    // 31 of the 60 of its key: 30 more would be one too many.
+    expect(family.starts).toHaveLength(4)
+    const ofOther = family.starts.find(({ key }) => key === 'a/2')!.id
+    expect(await family.driver.settle(ofOther, { tokens: 0 }, family.now)).toBe(true)
+    await family.pass(1, { isKept: true })
+    expect(family.starts.slice(4).map(({ key }) => key)).toEqual(['a/2'])
+  })
+
   test.each([
     ['frozen', 'a/'],
     ['frozen', 'a/x/'],
