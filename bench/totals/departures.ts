@@ -40,6 +40,11 @@ const SETTINGS = {
   timeoutMs: 60_000,
 } as const
 
+interface Handed {
+  readonly id: string
+  readonly epoch: number
+}
+
 /** Of Redis, the jobs of the first departures are not counted: meanwhile all children join. */
 const WARM_UP = 0.2
 
@@ -108,27 +113,35 @@ async function onRedis(children: number, departures: number, isTotal: boolean): 
     const request = { scheduler: 's', lookAhead: LOOK_AHEAD, most: BATCH, lease: HOUR }
     const claim = await verbs.claim(0, request, now)
     if (claim.jobs.length === 0) now = Math.max(now + 1_000, claim.nextClaim)
-    for (let from = 0; from < claim.jobs.length; from += OF_A_WORKER) {
-      const some = claim.jobs.slice(from, from + OF_A_WORKER)
+    for (let open: readonly Handed[] = claim.jobs; open.length > 0; ) {
+      const some = open.slice(0, OF_A_WORKER)
       const asks = some.map(({ id, epoch }) => ({ id, epoch, worker: 'w', lead: 0, lease: HOUR }))
       const { answers } = await verbs.gate(0, asks, now)
-      const granted = some.flatMap((job, index) => {
-        const answer = answers[index]!
-        return answer.kind === 'granted' ? [{ ...job, startedAt: answer.startAt }] : []
-      })
-      const latest = Math.max(now, ...granted.map(({ startedAt }) => startedAt))
-      await verbs.start(
-        0,
-        granted.map(({ id, epoch, startedAt }) => ({ id, epoch, startedAt })),
-        latest,
-      )
+      const granted: (Handed & { readonly startedAt: number })[] = []
+      const again: Handed[] = []
+      let [latest, soonest] = [now, Number.POSITIVE_INFINITY]
+      for (const [index, answer] of answers.entries()) {
+        const job = some[index]!
+        if (answer.kind === 'granted') {
+          granted.push({ ...job, startedAt: answer.startAt })
+          latest = Math.max(latest, answer.startAt)
+        } else if (answer.kind === 'wait') {
+          again.push(job)
+          soonest = Math.min(soonest, answer.until)
+        }
+      }
+      // Behind those that were not asked for yet.
+      open = [...open.slice(OF_A_WORKER), ...again]
+      now = granted.length > 0 ? latest : Math.max(now, soonest)
+      if (granted.length === 0) continue
+      const starts = granted.map(({ id, epoch, startedAt }) => ({ id, epoch, startedAt }))
+      await verbs.start(0, starts, now)
       const outcome = { kind: 'completed', result: undefined } as const
       await verbs.finish(
         0,
         granted.map(({ id, epoch }) => ({ id, epoch, outcome })),
-        latest,
+        now,
       )
-      now = latest
       done += granted.length
     }
   }
