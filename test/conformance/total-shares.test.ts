@@ -236,3 +236,18 @@ describe('on Redis, a slot that a worker gave up', () => {
     backend.wakes.stop()
   })
 })
+
+test('on Redis, the gate asks all totals above a job, and not the innermost alone', async () => {
+  const { verbs, wakes } = await openRedisBackend({
+    limits: { '*': KEYS, 'a/': '1000, 10/s', 'a/x/': TOTAL },
+    openedAt: at(0),
+  })
+  const keys = ['a/x/1', 'a/x/2', 'a/x/3']
+  for (const key of keys) await verbs.admit(request(key.replaceAll('/', '-'), { key }), at(0))
+  const { jobs } = await claim(verbs, at(0.1), 250_000, 200)
+  const asked = jobs.map((job) => ({ ...job, worker: 'test', lead: 0, lease: 1e9 }))
+  const { answers } = await verbs.gate(0, asked, at(0.1))
+  const times = answers.flatMap((answer) => (answer.kind === 'granted' ? [answer.startAt] : []))
+  expect(times).toEqual([at(0.1), at(0.2), at(0.3)])
+  wakes.stop()
+})

@@ -5,10 +5,12 @@ import { DEFECTS } from '../fault/planted/defects.ts'
 import { MENDED } from '../sim/mutants/mended.ts'
 import { edited, type Mutant } from '../sim/mutants/mutant.ts'
 import { PROTOCOL } from '../sim/mutants/protocol.ts'
+import { SETS } from '../sim/mutants/sets.ts'
+import { TOTALS } from '../sim/mutants/totals.ts'
 
 const pathOf = (file: string) => fileURLToPath(new URL(`../../${file}`, import.meta.url))
 const planted = new Map<string, Pick<Mutant, 'edits'>>(
-  [...PROTOCOL, ...MENDED, ...DEFECTS].map((defect) => [defect.name, defect]),
+  [...PROTOCOL, ...MENDED, ...SETS, ...TOTALS, ...DEFECTS].map((defect) => [defect.name, defect]),
 )
 
 describe('a planted defect', () => {

@@ -1,5 +1,6 @@
 import { MENDED } from '../../sim/mutants/mended.ts'
 import type { Mutant } from '../../sim/mutants/mutant.ts'
+import { TOTALS } from '../../sim/mutants/totals.ts'
 
 /** A defect that was mended, and the campaign or test that finds it when its mend is taken out. */
 export interface PlantedDefect extends Pick<Mutant, 'name' | 'what' | 'edits'> {
@@ -9,9 +10,9 @@ export interface PlantedDefect extends Pick<Mutant, 'name' | 'what' | 'edits'> {
   readonly foundBy: string
 }
 
-function mended(name: string): Pick<Mutant, 'name' | 'what' | 'edits'> {
-  const mutant = MENDED.find((known) => known.name === name)
-  if (mutant === undefined) throw new Error(`expected the name of a mended defect, got: ${name}`)
+function known(name: string): Pick<Mutant, 'name' | 'what' | 'edits'> {
+  const mutant = [...MENDED, ...TOTALS].find((mutant) => mutant.name === name)
+  if (mutant === undefined) throw new Error(`expected the name of a defect, got: ${name}`)
   return mutant
 }
 
@@ -73,8 +74,8 @@ export const DEFECTS: readonly PlantedDefect[] = [
     ],
     foundBy: 'test/integration/large-data.test.ts',
   },
-  { number: '7', ...mended('leases-end-in-silence'), foundBy: 'test/conformance/redis-silence.test.ts' },
-  { number: '8', ...mended('epochs-from-one'), foundBy: 'test/conformance/redis-leases.test.ts' },
+  { number: '7', ...known('leases-end-in-silence'), foundBy: 'test/conformance/redis-silence.test.ts' },
+  { number: '8', ...known('epochs-from-one'), foundBy: 'test/conformance/redis-leases.test.ts' },
   {
     number: '9',
     name: 'one-list-for-a-line',
@@ -101,19 +102,19 @@ export const DEFECTS: readonly PlantedDefect[] = [
     ],
     foundBy: 'test/conformance/redis-claim.test.ts',
   },
-  { number: '11', ...mended('quarantine-of-a-minute'), foundBy: 'test/conformance/redis-losses.test.ts' },
-  { number: '11', ...mended('quarantine-of-one-unit'), foundBy: 'test/conformance/redis-losses.test.ts' },
+  { number: '11', ...known('quarantine-of-a-minute'), foundBy: 'test/conformance/redis-losses.test.ts' },
+  { number: '11', ...known('quarantine-of-one-unit'), foundBy: 'test/conformance/redis-losses.test.ts' },
   {
     number: '11',
-    ...mended('no-quarantine-when-empty'),
+    ...known('no-quarantine-when-empty'),
     foundBy: 'test/conformance/redis-losses.test.ts',
   },
-  { number: '12', ...mended('small-steps-unnoticed'), foundBy: 'test/unit/redis/redis-runtime.test.ts' },
-  { number: '13', ...mended('fence-goes-back'), foundBy: 'test/conformance/redis-leases.test.ts' },
-  { number: '14a', ...mended('one-way-delay'), foundBy: 'test/fault/asymmetric-network.test.ts' },
+  { number: '12', ...known('small-steps-unnoticed'), foundBy: 'test/unit/redis/redis-runtime.test.ts' },
+  { number: '13', ...known('fence-goes-back'), foundBy: 'test/conformance/redis-leases.test.ts' },
+  { number: '14a', ...known('one-way-delay'), foundBy: 'test/fault/asymmetric-network.test.ts' },
   {
     number: '14b',
-    ...mended('set-back-clock-keeps-leases'),
+    ...known('set-back-clock-keeps-leases'),
     foundBy: 'test/conformance/redis-silence.test.ts',
   },
   {
@@ -141,5 +142,22 @@ export const DEFECTS: readonly PlantedDefect[] = [
       },
     ],
     foundBy: 'test/conformance/redis-quotas.test.ts',
+  },
+  { number: 'total-1', ...known('newcomer-at-zero'), foundBy: 'test/conformance/total-shares.test.ts' },
+  { number: 'total-2', ...known('burned-slot-charged'), foundBy: 'test/conformance/total-shares.test.ts' },
+  { number: 'total-3', ...known('parent-not-enforced'), foundBy: 'test/conformance/total-shares.test.ts' },
+  {
+    number: 'total-4',
+    name: 'tag-forgotten',
+    what: 'a child whose line is empty for a moment begins anew with its next job, as if it had had nothing',
+    edits: [
+      {
+        file: 'src/redis/scripts/lib/share.lua',
+        find: '    child.standing = is_in and IN or due ~= nil and FROZEN or OUT\n',
+        replace:
+          '    child.standing = is_in and IN or due ~= nil and FROZEN or OUT\n    if child.standing == OUT then child.tag = 0 end\n',
+      },
+    ],
+    foundBy: 'test/conformance/total-shares.test.ts',
   },
 ]

@@ -11,7 +11,7 @@ export const SETS: readonly Mutant[] = [
     what: 'a quota is asked before a job is handed over, and charged with its slot: what is under way is in neither',
     edits: [
       {
-        file: `${LIB}/next.lua`,
+        file: `${LIB}/due.lua`,
         find: '  local together = {}\n',
         replace:
           '  local together = {}\n  if parts then return usage.room_at(parts, use, handed.charges, slot) end\n',
