@@ -16,9 +16,14 @@ export const TOTALS: readonly Mutant[] = [
         replace: 'child.standing = IN',
       },
       {
-        file: `${LIB}/chosen.lua`,
+        file: `${LIB}/joining.lua`,
         find: 'math.max(child.tag, total.virtual - total.largest)',
         replace: 'child.tag',
+      },
+      {
+        file: `${LIB}/joining.lua`,
+        find: 'math.max(tag, total.virtual - total.largest)',
+        replace: 'tag',
       },
     ],
   },
