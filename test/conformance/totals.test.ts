@@ -133,6 +133,21 @@ describe.each(DRIVERS)('%s: below a total', (_, open) => {
     })
   })
 
+  test('another limit of it forgets nobody what was used: who had more waits for the others', async () => {
+    const family = await FamilyStage.open(open, { 'a/*': '100, 50/s', 'a/': '100, 10/s' })
+    for (let n = 0; n < 2; n++) await family.admit('a/1', { cost: 5 })
+    for (let n = 0; n < 6; n++) await family.admit('a/2')
+    await family.pass(0.1)
+    expect(family.starts.map(({ key }) => key)).toEqual(['a/1'])
+    for (const limit of ['100, 20/s', '100, 10/s', '100, 20/s']) {
+      await family.driver.setRule('a/', limit, family.now)
+      await family.pass(0.02)
+    }
+    await family.pass(3)
+    expect(family.starts.slice(1, 6).map(({ key }) => key)).toEqual(Array(5).fill('a/2'))
+    expect(family.starts).toHaveLength(8)
+  })
+
   test('a settlement counts in the quota of the key and in that of the total', async () => {
     const family = await FamilyStage.open(open, {
       'a/*': '100, 50/s, 60 tokens/minute 30 each',

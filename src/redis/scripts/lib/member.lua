@@ -56,8 +56,24 @@ do
     return member.totals
   end
 
+  local function has_same_paths(one, other)
+    return table.concat(family.chain_of(one).paths, '\n') == table.concat(family.chain_of(other).paths, '\n')
+  end
+
+  -- The bucket stays below its totals, of which some have other limits, or it has another weight.
+  local function adapt(bucket, text, book, now)
+    family.keep_chain(text, book, now)
+    local member, total, weight = bucket.member, family.totals_in(text)[1], family.chain_of(text).weight
+    if member.standing == 1 then total.weights = total.weights + weight - member.weight end
+    member.weight, member.chain, member.totals = weight, text, nil
+    family.touch(total)
+  end
+
   -- Gives the bucket its place below these totals, '' for none. They count it from when it is written on.
   function family.move(bucket, text, book, now)
+    if bucket.member and not bucket.before and text ~= '' and has_same_paths(bucket.member.chain, text) then
+      return adapt(bucket, text, book, now)
+    end
     if not bucket.summed then family.note(bucket) end
     bucket.before = bucket.before or bucket.member or NONE
     bucket.member = nil
