@@ -70,8 +70,7 @@ const standingOrNone = z.union([standingSchema, z.null()])
 const totalsPreviewSchema = z
   .strictObject({
     families: z.number().openapi({
-      description:
-        'Families to which another total would apply, or none any more, or one with another limit.',
+      description: 'Live families whose total would change, appear or disappear.',
     }),
     buckets: z.number().openapi({ description: 'Live buckets below them.' }),
     waiting: z.number().openapi({ description: 'Cost units that wait in those buckets.' }),
@@ -141,7 +140,7 @@ export const previewSchema = z
       .max(20)
       .openapi({ description: 'The most affected first; `after` is null where no rule would be left.' }),
     totals: totalsPreviewSchema.optional().openapi({
-      description: 'Only for a pattern that ends in a slash: of the families to which it applies.',
+      description: 'The effect on families; only for a pattern that ends in a slash.',
     }),
   })
   .openapi('RulePreview') satisfies z.ZodType<RulePreview>

@@ -85,10 +85,10 @@ export class FamilySimulation implements SimulatedLines {
   }
 
   summary(): Summary {
-    const further = this.families.further
+    const [totals, further] = [this.families.summaries(), this.families.further]
     return {
       ...this.#summary.build(),
-      totals: this.families.summaries(),
+      ...(totals.length > 0 && { totals }),
       ...(further > 0 && { furtherTotals: further }),
     }
   }

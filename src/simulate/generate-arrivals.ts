@@ -9,7 +9,7 @@ import { seededRandom } from './random.ts'
  * - `burst`: nothing, then five seconds' worth at the same instant
  * - `poisson`: independently of each other, like many users
  * - `on-off`: as `poisson` at twice the rate for about three seconds, then nothing for about three seconds
- * - `flood`: `poisson` at half the rate for all keys but the first, which sends as many as they together at one instant, after a tenth
+ * - `flood`: `poisson` at half the rate for all keys but the first, which sends about as many as they together at one instant, after a tenth
  *   of the time
  */
 export const PATTERNS = ['steady', 'burst', 'poisson', 'on-off', 'flood'] as const

@@ -29,7 +29,7 @@ interface Jobs {
 /**
  * Draws the largest family with one line and shared: who starts when, and how long all but its largest child wait.
  *
- * @returns undefined where no total governed a key
+ * @returns undefined where no job below a total started
  */
 export function renderShares(oneLine: FamilyBook, shared: FamilyBook): string | undefined {
   const { largest } = shared
@@ -37,6 +37,8 @@ export function renderShares(oneLine: FamilyBook, shared: FamilyBook): string | 
   const [first] = byArrivals(largest.children)
   if (first === undefined) return undefined
   const [fifo, fair] = [sidesOf(oneLine.largest, first.name), sidesOf(largest, first.name)]
+  if ([fifo, fair].every(({ flood, others }) => flood.waits.length + others.waits.length === 0))
+    return undefined
   const grid = gridOf(largest.limit.interval, [fifo, fair])
   const rate = SECOND / largest.limit.interval
   const mark = { y: rate, label: `limit ${formatRate(largest.limit.rate)}`, tone: 'velvet' as const }

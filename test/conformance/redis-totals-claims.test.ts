@@ -1,7 +1,9 @@
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { SECOND } from '../../src/core/duration.ts'
+import { parseRule } from '../../src/core/rule-book.ts'
 import { at, request } from '../support/backend-driver.ts'
-import { claim, openRedisBackend, startHanded } from '../support/redis-driver.ts'
+import { recount } from '../support/recount.ts'
+import { claim, lookAt, openRedisBackend, startHanded } from '../support/redis-driver.ts'
 
 /** Ten children of a total with a job each, the first of which has departed at the second 0 and ended. */
 async function tenChildren() {
@@ -39,4 +41,50 @@ test('a child without work is looked at again when virtual time may have passed 
   const { nextForgetting } = await claim(verbs, at(0.03), 0, 200)
   expect(nextForgetting - at(0.5)).toBeGreaterThan(0.5 * SECOND)
   expect(nextForgetting - at(0.5)).toBeLessThan(1.1 * SECOND)
+})
+
+test('a family within whose freeze runs out joins once, also where another is handed over first', async () => {
+  const limits = { 'a/*': '9, 50/s', 'a/': '900, 10/s', 'a/x/': '900, 10/s' }
+  const backend = await openRedisBackend({ limits, openedAt: at(0) })
+  onTestFinished(() => backend.wakes.stop())
+  const { verbs } = backend
+  const admit = (id: string, key: string, seconds: number) => verbs.admit(request(id, { key }), at(seconds))
+  for (let n = 0; n < 5; n++) await admit(`x${n}`, 'a/x/1', 0)
+  for (const seconds of [0, 0.1, 0.2]) {
+    const [job] = (await claim(verbs, at(seconds), 0, 200)).jobs
+    await startHanded(verbs, job!, at(seconds))
+    const outcome = { kind: 'completed', result: undefined } as const
+    await verbs.finish(0, [{ id: job!.id, epoch: job!.epoch, outcome }], at(seconds + 0.001))
+  }
+  for (let n = 0; n < 2; n++) await admit(`y${n}`, 'a/y', 0.25)
+  await verbs.freeze('a/x/', 0.25 * SECOND, at(0.25))
+  const { jobs } = await claim(verbs, at(0.5), 0, 200)
+  expect(jobs.map(({ key }) => key)).toEqual(['a/y'])
+  await admit('x5', 'a/x/1', 0.51)
+  expect(await recount(lookAt(), backend.store.tags[0]!)).toEqual([])
+})
+
+test('another weight is counted once, however often a request is refused before its bucket is gone through', async () => {
+  const limits = { 'a/*': '2, 50/s', 'a/': '900, 10/s' }
+  const backend = await openRedisBackend({ limits, openedAt: at(0) })
+  onTestFinished(() => backend.wakes.stop())
+  const { verbs, store, rules } = backend
+  for (const id of ['x', 'y']) await verbs.admit(request(id, { key: 'a/1' }), at(0))
+  await verbs.admit(request('z', { key: 'a/2' }), at(0))
+  const run = store.run.bind(store)
+  const going = vi.spyOn(store, 'run').mockImplementation((script, ...rest) => {
+    return script.verb === 'retime' ? new Promise(() => {}) : run(script, ...rest)
+  })
+  void rules.change({ kind: 'set', rule: parseRule('a/1', '2, 50/s, weight 3') }, at(0.01))
+  await expect.poll(() => rules.book.find('a/1')?.limit.weight).toBe(3)
+  for (let n = 0; n < 3; n++) {
+    expect(await verbs.admit(request(`n${n}`, { key: 'a/1' }), at(0.02))).toMatchObject({
+      admission: { accepted: false },
+    })
+  }
+  going.mockRestore()
+  expect(await recount(lookAt(), store.tags[0]!)).toEqual([])
+  const [job] = (await claim(verbs, at(0.03), 0, 200)).jobs
+  await startHanded(verbs, job!, at(0.03))
+  expect(await recount(lookAt(), store.tags[0]!)).toEqual([])
 })

@@ -133,6 +133,23 @@ describe.each(DRIVERS)('%s: below a total', (_, open) => {
     })
   })
 
+  test('an inner one whose freeze runs out shares as before, and counts once', async () => {
+    const family = await FamilyStage.open(open, { 'a/*': '100, 50/s', 'a/': '100, 10/s', 'a/x/': '100, 10/s' })
+    for (let n = 0; n < 6; n++) {
+      await family.admit('a/x/1')
+      await family.admit('a/y')
+    }
+    await family.driver.freeze('a/x/', at(0.5), family.now)
+    await family.pass(0.45)
+    expect(family.starts.map(({ key }) => key)).toEqual(Array(family.starts.length).fill('a/y'))
+    for (let n = 0; n < 6; n++) await family.admit('a/y')
+    await family.pass(3)
+    expect(family.starts).toHaveLength(18)
+    const shared = family.starts.filter(({ seconds }) => seconds > 0.55 && seconds < 1.6)
+    expect(shared.filter(({ key }) => key === 'a/x/1').length).toBeGreaterThanOrEqual(4)
+    await family.pass(30)
+  })
+
   test('another limit of it forgets nobody what was used: who had more waits for the others', async () => {
     const family = await FamilyStage.open(open, { 'a/*': '100, 50/s', 'a/': '100, 10/s' })
     for (let n = 0; n < 2; n++) await family.admit('a/1', { cost: 5 })

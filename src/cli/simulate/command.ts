@@ -166,7 +166,10 @@ async function simulate(file: string | undefined, given: GivenFlags): Promise<vo
       : oneLine
         ? renderShares(oneLine.book, simulation.families!)
         : drawAlone()
-    if (picture === undefined) throw new InvalidOptionsError('no arrivals, so there is nothing to draw')
+    if (picture === undefined) {
+      const what = oneLine ? 'no job below a total started' : 'no arrivals'
+      throw new InvalidOptionsError(`${what}, so there is nothing to draw`)
+    }
     await writeText(flags.svg, picture)
   }
   if (flags.json) {

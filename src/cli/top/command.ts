@@ -49,7 +49,7 @@ export function topCommand(): Command {
       'Shows the live buckets of a running line, of a service (--url) or in Redis (--redis, --name). ' +
         'On a terminal the view updates until q is pressed; elsewhere it is one table. With --json it is one JSON ' +
         'document, { at, total, buckets }; with --every also one line of JSON each time, until interrupted. With ' +
-        '--families its rows are totals: the limits of the sums of families.',
+        '--families its rows are totals, the limits of the sums of families, and the document has families in place of buckets.',
     )
     .argument('[prefix]', 'only buckets whose key begins with this', '')
   return addLineOptions(command)

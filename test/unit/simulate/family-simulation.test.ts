@@ -192,7 +192,6 @@ describe('a simulation with totals', () => {
       ...counts,
       waitMs: expect.anything(),
       lastDepartureS: expect.anything(),
-      totals: [],
     })
   })
 

@@ -9,7 +9,7 @@ export function whatOf(name: string): 'bucket' | 'family' {
 export function HeldScope({ name }: { readonly name: string }) {
   return isFamily(name) ? (
     <>
-      The whole family: all keys below <KeyText text={name} />
+      The whole family: <KeyText text={name.slice(0, -1)} /> and all keys below it
     </>
   ) : (
     <>

@@ -1,4 +1,5 @@
 import { useId, useState } from 'preact/hooks'
+import { isFamily } from '../data/family.ts'
 import { visibleText } from '../data/shown-text.ts'
 import { Modal } from '../parts/modal.tsx'
 import { ChangeReport } from './change-report.tsx'
@@ -22,7 +23,9 @@ export function LimitDialog({ bucket, pattern: given, limit: before, onClose }: 
   const isNew = bucket === undefined && given === undefined
   const [pattern, setPattern] = useState(bucket ?? given ?? '')
   const [limit, setLimit] = useState(before)
-  const [isLocal, setLocal] = useState(false)
+  const [isMeantLocal, setLocal] = useState(false)
+  // A total is never of one process.
+  const isLocal = isMeantLocal && !isFamily(pattern)
   const field = useId()
   const isAnother = limit.trim() !== '' && pattern !== '' && (limit.trim() !== before || pattern !== given)
   const request: RuleRequest | undefined = isAnother

@@ -3,6 +3,7 @@ import { serverClock } from '../clock.ts'
 import { isFamily } from '../data/family.ts'
 import { formatCount, formatPercent } from '../data/format.ts'
 import { type ChildShare, sharesOf } from '../data/shares.ts'
+import { visibleText } from '../data/shown-text.ts'
 import { KeyText } from '../parts/key-text.tsx'
 import { Link } from '../parts/link.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
@@ -37,7 +38,9 @@ export function Children({ path, count }: ChildrenProps) {
   return (
     <div class="children">
       <table class="list children-list">
-        <caption class="sr-only">The children of {path}: what they started, and their shares</caption>
+        <caption class="sr-only">
+          The children of {visibleText(path)}: what they started, and their shares
+        </caption>
         <thead>
           <tr>
             <th scope="col">Child</th>
@@ -98,7 +101,7 @@ function ChildRow({ child: { name, weight, waiting, state }, path, share, widest
           )}
         </Link>
       </th>
-      <td class="col-weight">{formatCount(weight)}</td>
+      <td class="col-weight">{weight}</td>
       <td class="col-share">
         <Share share={share} widest={widest} />
       </td>

@@ -11,7 +11,10 @@ do
       if bucket then
         family.stand_bucket(bucket, due_of(bucket))
         write_bucket(bucket)
-      else family.settle(child) end
+      else
+        family.settle(child)
+        family.touch(child)
+      end
     end
     total.moves[name] = nil
     return math.max(child.tag, total.virtual - total.largest)

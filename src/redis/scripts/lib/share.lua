@@ -36,9 +36,18 @@ do
     total.highest = math.max(total.highest, child.tag)
   end
 
+  -- Where the child has another weight than its total has counted.
+  function family.reweigh(total, child)
+    if not child.reweighed then return end
+    if child.standing == IN then total.weights = total.weights + child.reweighed end
+    child.reweighed = nil
+    family.touch(total)
+  end
+
   -- The child of the total may go from `due` on, as its own limits say; nil: it has nothing to hand over, or is paused.
   -- `use_of_first`: returns what its first departure uses.
   function family.stand(total, child, name, due, frozen, use_of_first)
+    family.reweigh(total, child)
     local is_in = due ~= nil and frozen <= (family.horizon or time_read)
     if child.standing == IN and not is_in then
       total.takers = total.takers - 1

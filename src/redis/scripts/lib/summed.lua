@@ -30,6 +30,7 @@ do
   -- Adds to all totals above the bucket what it holds more than when it was read or written last.
   function family.sync(bucket)
     if bucket.before then family.enter(bucket) end
+    if bucket.member and bucket.member.reweighed then family.reweigh(family.totals_of(bucket)[1], bucket.member) end
     local waiting, running, in_handed, handed, turns, granted_cost, grants = sums_of(bucket)
     local was = bucket.summed
     local more, more_running, more_in_handed, more_handed = waiting - was[1], running - was[2], in_handed - was[3], handed - was[4]
