@@ -134,7 +134,11 @@ describe.each(DRIVERS)('%s: below a total', (_, open) => {
   })
 
   test('an inner one whose freeze runs out shares as before, and counts once', async () => {
-    const family = await FamilyStage.open(open, { 'a/*': '100, 50/s', 'a/': '100, 10/s', 'a/x/': '100, 10/s' })
+    const family = await FamilyStage.open(open, {
+      'a/*': '100, 50/s',
+      'a/': '100, 10/s',
+      'a/x/': '100, 10/s',
+    })
     for (let n = 0; n < 6; n++) {
       await family.admit('a/x/1')
       await family.admit('a/y')
