@@ -88,3 +88,22 @@ test('another weight is counted once, however often a request is refused before 
   await startHanded(verbs, job!, at(0.03))
   expect(await recount(lookAt(), store.tags[0]!)).toEqual([])
 })
+
+test('a costly job waits for the starts that were granted before it and may come late', async () => {
+  const limits = { 'a/*': '9, 500/s', 'a/': '900, 200/s, tolerance 20ms' }
+  const backend = await openRedisBackend({ limits, openedAt: at(0) })
+  onTestFinished(() => backend.wakes.stop())
+  const { verbs } = backend
+  await verbs.admit(request('first', { key: 'a/1' }), at(0))
+  await verbs.admit(request('cheap', { key: 'a/2' }), at(0))
+  await verbs.admit(request('costly', { key: 'a/3', cost: 6 }), at(0))
+  const { jobs } = await claim(verbs, at(0), 250_000, 200)
+  const asks = jobs.map((job) => ({ ...job, worker: 'test', lead: 0, lease: SECOND }))
+  const { answers } = await verbs.gate(0, asks, at(0))
+  const granted = answers.map((answer) => (answer.kind === 'granted' ? answer : undefined)!)
+  // 30 ms for a cost of six, less the tolerance: whatever starts last of the others must be over.
+  const others = granted.filter(({ job }) => job.cost === 1)
+  const costly = granted.find(({ job }) => job.cost === 6)!
+  expect(others).toHaveLength(2)
+  for (const other of others) expect(other.latest).toBeLessThanOrEqual(costly.startAt)
+})

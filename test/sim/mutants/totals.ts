@@ -46,8 +46,9 @@ export const TOTALS: readonly Mutant[] = [
     edits: [
       {
         file: `${LIB}/under.lua`,
-        find: '        later = math.max(later, total.next, total.frozen)\n',
-        replace: '        if index == 1 then later = math.max(later, total.next, total.frozen) end\n',
+        find: '        later = math.max(later, total.next, total.frozen, ',
+        replace:
+          '        if index == 1 then later = math.max(later, total.next, total.frozen) end later = math.max(later, ',
       },
     ],
   },

@@ -12,6 +12,12 @@ do
 
   function family.charge(total, charges, at, sign) return charges and usage.charge(total, charges, at, sign) end
 
+  -- A late start must not come right behind a later one that keeps others away for longer than the tolerance: that one waits for it.
+  function family.after_grants(bucket, total, cost)
+    if total.grants <= family.grants_of(bucket) or cost * total.interval <= total.tolerance then return -INF end
+    return (total.grantedSlot > 0 and total.grantedSlot or total.next) + total.tolerance
+  end
+
   -- The time from `at` on at which all limits let the job start; nil: a total is paused, or has no place.
   function family.earliest(bucket, meta, job, at, now)
     local totals, own, charges = family.totals_of(bucket), usage.of(bucket), {}
@@ -26,7 +32,7 @@ do
     repeat
       at = later
       for index, total in ipairs(totals) do
-        later = math.max(later, total.next, total.frozen)
+        later = math.max(later, total.next, total.frozen, family.after_grants(bucket, total, job.cost))
         if charges[index] then
           local parts, use = usage.of(total)
           later = usage.room_at(parts, use, charges[index], later)
