@@ -77,7 +77,7 @@ export class FairQueue<Child extends FairChild> {
     return this.#weights
   }
 
-  /** How much is to be used until virtual time has passed the tag of the child, if nobody joins or leaves. */
+  /** How many units all have yet to use before virtual time passes the tag of the child, as long as no child joins or leaves. */
   usedUntil({ tag }: Child): number {
     return (tag - this.#virtual) * this.#weights
   }

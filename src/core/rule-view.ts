@@ -127,7 +127,7 @@ export interface PreviewedTotal {
 
 /** The effect of a change of the rule book on the families that live now: the sums of live buckets. */
 export interface TotalsPreview {
-  /** Families to which another total would apply, or none any more, or the same one with another limit. */
+  /** Live families whose total would change, appear or disappear. */
   readonly families: number
   /** Live buckets below them; one that is below two of them counts once. */
   readonly buckets: number

@@ -5,6 +5,7 @@ import type { RuleView } from '../core/rule-view.ts'
 import type { MeterReading } from '../meter/meter-reading.ts'
 import { jsonResponse } from './middleware.ts'
 import { Problem, type ProblemName } from './problem.ts'
+import { rateLimitHeaders, retryAfterSeconds } from './ratelimit-headers.ts'
 import {
   type PartsRead,
   policyRefusing,
@@ -12,10 +13,8 @@ import {
   quotaOfLine,
   quotaOfMeter,
   quotaOfTotal,
-  rateLimitHeaders,
-  retryAfterSeconds,
   type TotalRead,
-} from './ratelimit-headers.ts'
+} from './ratelimit-quotas.ts'
 import type { HttpEnv } from './route.ts'
 
 const REFUSALS = {

@@ -10,7 +10,7 @@ import { acceptedResponse, refusal } from './answers.ts'
 import { readRequest } from './body.ts'
 import { jobId, readIdempotencyKey } from './idempotency.ts'
 import { invalid, pointerStep, reducedCapacity } from './problem.ts'
-import type { PartsRead } from './ratelimit-headers.ts'
+import type { PartsRead } from './ratelimit-quotas.ts'
 import { type NewJob, newJobSchema } from './request-schemas.ts'
 import type { Call, RouteContext } from './route.ts'
 

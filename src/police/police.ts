@@ -5,12 +5,8 @@ import { parseOptions } from '../core/options.ts'
 import { toError } from '../core/thrown.ts'
 import type { Costs } from '../core/usage.ts'
 import { PROBLEM_TYPE, PROBLEMS, type ProblemName, problemBody } from '../http/problem.ts'
-import {
-  policyRefusing,
-  quotaOfMeter,
-  rateLimitHeaders,
-  retryAfterSeconds,
-} from '../http/ratelimit-headers.ts'
+import { rateLimitHeaders, retryAfterSeconds } from '../http/ratelimit-headers.ts'
+import { policyRefusing, quotaOfMeter } from '../http/ratelimit-quotas.ts'
 import type { Awaitable } from '../line/awaitable.ts'
 import type { Meter } from '../meter/meter.ts'
 import type { MeterReading } from '../meter/meter-reading.ts'

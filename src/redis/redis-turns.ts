@@ -1,18 +1,16 @@
-import type { Clock } from '../core/clock.ts'
-import { MILLISECOND, SECOND } from '../core/duration.ts'
+import { Alarm } from '../core/alarm.ts'
+import { MILLISECOND } from '../core/duration.ts'
 import { isVelvetRopeError, ShaperClosedError } from '../core/errors.ts'
-import type { JobView } from '../core/job.ts'
 import { toError } from '../core/thrown.ts'
-import { TurnCancelledError } from '../core/turn-errors.ts'
 import type { Handler } from '../line/attempt.ts'
 import type { JobRequest } from '../line/job.ts'
 import { PendingTurns } from '../line/pending-turns.ts'
 import type { ShapedJob } from '../line/shaped-job.ts'
 import type { Turn } from '../line/turn.ts'
 import { HeldPlaces } from './held-places.ts'
+import { LeasedPlaces, type LeasedPlacesPorts } from './leased-places.ts'
 import { TURN_LEASE } from './scripts/prelude.ts'
 import type { Store } from './scripts/store.ts'
-import { Leases } from './slots/leases.ts'
 import { type Inboxes, makeCallerName, makeTurnId } from './transport/inboxes.ts'
 import type { Delivery, ReceiveOptions, Receiver } from './transport/transport.ts'
 import { TurnInbox } from './transport/turn-inbox.ts'
@@ -24,15 +22,10 @@ import type { PlaceEnd } from './worker/place-end.ts'
 import type { RedisWorker, WorkerSettings } from './worker/redis-worker.ts'
 import { reportsSent } from './worker/worker-reports.ts'
 
-/** A caller gets an error after a longer outage: a place that is lost starts nothing twice. */
-const PATIENCE = 60 * SECOND
-/** The states of a turn that still has its place. */
-const KEPT = ['waiting', 'handed', 'retrying']
-const COME = ['running', 'completed']
 /** Turns take no time, and so no handler. */
 const MOST_TURNS = 100_000
 
-export interface RedisTurnPorts {
+export interface RedisTurnPorts extends LeasedPlacesPorts {
   /** The shaper's name. */
   readonly name: string
   readonly backend: {
@@ -40,9 +33,6 @@ export interface RedisTurnPorts {
     readonly verbs: Pick<Verbs, 'leave' | 'renew'>
     readonly inboxes: Pick<Inboxes, 'next'>
   }
-  /** Reads a job, also while the line is not fit for new ones. */
-  readonly job: (id: string) => Promise<JobView | undefined>
-  readonly clock: Clock
   /** Opens the worker that takes turns through the gate. */
   readonly openWorker: (
     handler: Handler<unknown, PlaceEnd | undefined>,
@@ -52,38 +42,33 @@ export interface RedisTurnPorts {
   readonly onError: (error: Error) => void
 }
 
-/**
- * The turns for which callers of this process wait. A lease holds each place from the admission until the turn has come: when
- * the process dies, the line gives the places to those behind.
- */
+/** The turns for which callers of this process wait. */
 export class RedisTurns {
   /** Names this process in the ids of its turns. */
   readonly caller = makeCallerName()
   readonly #ports: RedisTurnPorts
   readonly #pending = new PendingTurns()
-  readonly #leases: Leases
   readonly #worker: Pick<RedisWorker<unknown, unknown>, 'drop'>
   /** Turns that the line has not answered and that have not come. */
   readonly #asked = new Set<string>()
   /** By id, the turns that were handed over and have not come. */
   readonly #handed = new Map<string, Delivery>()
   readonly #timeouts: TurnTimeouts
-  readonly #places: HeldPlaces
-  #onEmpty: (() => void) | undefined
+  /** Their places in line. */
+  readonly #leased: LeasedPlaces
+  /** The places of limits that they hold. */
+  readonly #held: HeldPlaces
+  /** Rings when no caller waits and nothing is held. */
+  readonly #empty: Alarm
   #reported: Promise<void> | undefined
 
   constructor(ports: RedisTurnPorts) {
     this.#ports = ports
-    const { backend, clock } = ports
+    const { clock } = ports
     this.#timeouts = new TurnTimeouts(clock, (id) => this.#expire(id))
-    this.#places = new HeldPlaces(clock, () => this.#noteEmpty())
-    this.#leases = new Leases({
-      backend: backend.verbs,
-      clock,
-      lease: TURN_LEASE,
-      patience: PATIENCE,
-      onLost: (place) => void this.#failLost(place),
-    })
+    this.#leased = new LeasedPlaces(ports, this.#pending)
+    this.#held = new HeldPlaces(clock, () => this.#noteEmpty())
+    this.#empty = new Alarm(clock, COARSE)
     this.#worker = ports.openWorker(this.depart, {
       concurrency: MOST_TURNS,
       lease: TURN_LEASE,
@@ -119,7 +104,7 @@ export class RedisTurns {
     const onLeave = () => void this.leave(id)
     return this.#pending.wait(request, { signal, onLeave }).finally(() => {
       this.#timeouts.cancel(id)
-      this.#leases.release(this.#placeOf(request))
+      this.#leased.release(request)
       this.#handed.delete(id)
       this.#noteEmpty()
     })
@@ -139,7 +124,7 @@ export class RedisTurns {
       void this.leave(request.id)
       return
     }
-    this.#leases.hold(this.#placeOf(request))
+    this.#leased.hold(request)
     // Also a caller that does not want to wait has to wait for the verdict.
     if (request.deadline === 0) this.#timeouts.start(request)
   }
@@ -189,7 +174,7 @@ export class RedisTurns {
     const { id, holdsPlace } = job
     this.#asked.delete(id)
     const isExpected = this.#pending.has(id)
-    const place = holdsPlace === undefined ? undefined : this.#places.depart(job, this.#pending.holdOf(id))
+    const place = holdsPlace === undefined ? undefined : this.#held.depart(job, this.#pending.holdOf(id))
     this.#pending.depart(job, place)
     this.#noteReport()
     if (place === undefined || !holdsPlace)
@@ -217,22 +202,22 @@ export class RedisTurns {
    */
   async close(drainMs = 0): Promise<void> {
     const { clock, name } = this.#ports
-    if (drainMs > 0 && this.#pending.size + this.#places.size > 0) {
-      await new Promise<void>((resolve) => {
-        const disarm = clock.wake(clock.now() + drainMs * MILLISECOND, resolve, COARSE)
-        this.#onEmpty = () => {
-          disarm()
-          resolve()
-        }
-      })
+    if (drainMs > 0 && !this.#isEmpty) {
+      // It has rung whenever no caller waited before.
+      this.#empty.reset()
+      await this.#empty.sleep(clock.now() + drainMs * MILLISECOND)
     }
     const ids = this.#pending.refuseAll(new ShaperClosedError(name))
-    this.#places.releaseAll()
+    this.#held.releaseAll()
     await Promise.all(ids.map((id) => this.leave(id)))
   }
 
+  get #isEmpty(): boolean {
+    return this.#pending.size + this.#held.size === 0
+  }
+
   #noteEmpty(): void {
-    if (this.#pending.size + this.#places.size === 0) this.#onEmpty?.()
+    if (this.#isEmpty) this.#empty.ring()
   }
 
   #receive(options: ReceiveOptions): Receiver {
@@ -244,30 +229,10 @@ export class RedisTurns {
     return new TurnInbox(backend.store.shards, next, { ...options, onDelivery })
   }
 
-  #placeOf({ id, key }: NamedRequest): Delivery {
-    return { id, key, epoch: 0, shard: this.#ports.backend.store.shardOf(key) }
-  }
-
   /** The line grants no turn after its deadline, but it may be away and cannot say so. */
   #expire(id: string): void {
     if (!this.#pending.has(id)) return
     void this.leave(id)
     this.#pending.expire(id)
-  }
-
-  /** Fails a caller whose place is lost with the reason: its deadline has passed, or it was cancelled. */
-  async #failLost(place: Delivery): Promise<void> {
-    const { id } = place
-    try {
-      const state = (await this.#ports.job(id))?.state ?? 'unknown'
-      if (!this.#pending.has(id)) return
-      // The line was away for long, and still has the place.
-      if (KEPT.includes(state)) this.#leases.hold(place)
-      else if (state === 'expired') this.#pending.expire(id)
-      // A turn that has come reaches its caller in another way.
-      else if (!COME.includes(state)) this.#pending.refuse(id, new TurnCancelledError(id))
-    } catch (error) {
-      this.#pending.refuse(id, error)
-    }
   }
 }

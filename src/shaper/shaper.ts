@@ -1,27 +1,22 @@
-import type { Audit } from '../conformance/history.ts'
-import type { BucketView, Durability } from '../core/bucket-view.ts'
+import type { Durability } from '../core/bucket-view.ts'
 import { ShaperClosedError } from '../core/errors.ts'
 import type { ShaperEvents } from '../core/events.ts'
-import type { JobExplanation } from '../core/explanation-view.ts'
-import type { FamilyView } from '../core/family-view.ts'
 import type { HeapReport } from '../core/heap-use.ts'
-import type { Admission, JobView, TurnRefusal } from '../core/job.ts'
-import { checkKey, isTotal, type TotalPath } from '../core/key.ts'
-import type { Flow, LineView, Recent } from '../core/line-view.ts'
+import type { Admission, TurnRefusal } from '../core/job.ts'
+import { checkKey } from '../core/key.ts'
 import { toError } from '../core/thrown.ts'
 import { TurnRefusedError } from '../core/turn-errors.ts'
 import type { Costs } from '../core/usage.ts'
 import type { Handler } from '../line/attempt.ts'
-import type { BucketPage, BucketQueryInput, BucketTally, TallyGroup } from '../line/bucket-query.ts'
 import { Emitter, type Listener } from '../line/emitter.ts'
 import type { Engine, ShapedWorker } from '../line/engine.ts'
-import type { FamilyPage, FamilyQueryInput } from '../line/family-query.ts'
 import type { LiveRuleBook } from '../line/limits.ts'
 import type { WorkOptions } from '../line/options.ts'
 import type { Turn } from '../line/turn.ts'
 import { MemoryEngine } from '../memory/memory-engine.ts'
 import { RedisEngine } from '../redis/redis-engine.ts'
 import * as options from './options.ts'
+import { ReadableLines } from './readable-lines.ts'
 import * as requests from './request-reader.ts'
 import { type WrapOptions, wrap } from './wrap.ts'
 
@@ -32,7 +27,7 @@ import { type WrapOptions, wrap } from './wrap.ts'
  * Invalid arguments throw InvalidKeyError or InvalidOptionsError. After `close`, requests and `work` throw
  * ShaperClosedError. On a shared line, methods that ask Redis may also throw BackendUnavailableError.
  */
-export class Shaper<Data = unknown, Result = unknown> {
+export class Shaper<Data = unknown, Result = unknown> extends ReadableLines {
   readonly name: string
   /** Where the lines are: in the memory of this process, or in a Redis that many processes share. */
   readonly backend: 'memory' | 'redis'
@@ -41,7 +36,7 @@ export class Shaper<Data = unknown, Result = unknown> {
   /** What keys use of the heap of this process, estimated; on a shared line, their local limits alone. */
   readonly heap: HeapReport
   readonly #engine: Engine<Data, Result>
-  readonly #emitter = new Emitter<Result>()
+  readonly #emitter: Emitter<Result>
   readonly #reader: requests.RequestReader
   #isClosed = false
 
@@ -50,15 +45,19 @@ export class Shaper<Data = unknown, Result = unknown> {
     options.checkName(name)
     const settings = options.parseShaperOptions(input)
     const { connection, jobDefaults, maxDataBytes } = settings
+    const emitter = new Emitter<Result>()
+    const engine: Engine<Data, Result> =
+      connection === undefined
+        ? new MemoryEngine(name, settings, emitter)
+        : new RedisEngine(name, { ...settings, connection }, emitter)
+    super(engine.views)
     this.name = name
     this.backend = connection === undefined ? 'memory' : 'redis'
+    this.limits = engine.limits
+    this.heap = engine.heap
+    this.#engine = engine
+    this.#emitter = emitter
     this.#reader = new requests.RequestReader(jobDefaults, maxDataBytes)
-    this.#engine =
-      connection === undefined
-        ? new MemoryEngine(name, settings, this.#emitter)
-        : new RedisEngine(name, { ...settings, connection }, this.#emitter)
-    this.limits = this.#engine.limits
-    this.heap = this.#engine.heap
   }
 
   /** What accepted jobs survive; undefined on a shared line that has not been reached yet. */
@@ -142,75 +141,6 @@ export class Shaper<Data = unknown, Result = unknown> {
    */
   async settle(id: string, amounts: Costs, input: options.SettleOptions = {}): Promise<boolean> {
     return this.#engine.settle(requests.readSettle(id, amounts, input))
-  }
-
-  /**
-   * Returns what is known of a job: while it lives, and while it is remembered (`keepFinished`). Each first segment of keys has ids of
-   * its own: where several use one id, `{ key }` says which is meant.
-   */
-  async job(id: string, input: options.FindOptions = {}): Promise<JobView | undefined> {
-    return this.#engine.views.job(id, undefined, requests.readFind(id, input))
-  }
-
-  /** Explains why a job is not running: what holds it, until when, which jobs are ahead, and when it will depart. */
-  async explain(id: string, input: options.FindOptions = {}): Promise<JobExplanation | undefined> {
-    return this.#engine.views.explain(id, undefined, requests.readFind(id, input))
-  }
-
-  /** Returns a live total, by how the keys of its family begin; undefined where nothing lives below it, and it could start at once. */
-  inspect(path: TotalPath): Promise<FamilyView | undefined>
-  /** Returns a live bucket; undefined for a key that holds nothing and could depart at once. */
-  inspect(key: string): Promise<BucketView | undefined>
-  async inspect(name: string): Promise<BucketView | FamilyView | undefined> {
-    checkKey(name)
-    const { views } = this.#engine
-    return isTotal(name) ? views.family(name) : views.inspect(name)
-  }
-
-  /** Lists the jobs in the line of a live bucket, in the order of departure. */
-  async line(key: string, input: options.LineOptions = {}): Promise<LineView | undefined> {
-    return this.#engine.views.line(key, requests.readLineLimit(key, input))
-  }
-
-  /** Lists live buckets: filtered, sorted and in pages. One that keeps its place in the order is on exactly one page. */
-  async buckets(query: BucketQueryInput = {}): Promise<BucketPage> {
-    return this.#engine.views.buckets(requests.readBucketQuery(query))
-  }
-
-  /** Lists live totals: filtered, sorted and in pages, as `buckets` does. What is below one: `buckets({ under: 'stripe' })`. */
-  async families(query: FamilyQueryInput = {}): Promise<FamilyPage> {
-    return this.#engine.views.families(requests.readFamilyQuery(query))
-  }
-
-  /** Sums over live buckets, for each group of keys and the keys below them. One that moves may count twice. */
-  async tally(groups: readonly TallyGroup[] = [[]]): Promise<BucketTally[]> {
-    return this.#engine.views.tally(requests.readGroups(groups))
-  }
-
-  /** Iterates over all live buckets in no order, 100 to 200 at a time. One that lives throughout may be seen twice. */
-  survey(): AsyncIterable<readonly BucketView[]> {
-    return this.#engine.views.survey()
-  }
-
-  /** Iterates over all live totals as `survey` does over buckets. */
-  surveyFamilies(): AsyncIterable<readonly FamilyView[]> {
-    return this.#engine.views.surveyFamilies()
-  }
-
-  /** Recounts jobs by state: `admitted = waiting + handed + running + retrying + ended`. */
-  async audit(): Promise<Audit> {
-    return this.#engine.views.audit()
-  }
-
-  /** Returns how many jobs were admitted, departed and ended since the line began: cheap enough to poll. */
-  async flow(): Promise<Flow> {
-    return this.#engine.views.flow()
-  }
-
-  /** Returns the last verdicts and departures of a bucket, collected from the first call until 30 s after the last. */
-  async recent(key: string): Promise<Recent> {
-    checkKey(key)
-    return this.#engine.views.recent(key)
   }
 
   /** Stops departures of the key for `forMs` milliseconds; a shorter freeze never shortens a longer one. */

@@ -142,7 +142,7 @@ describe.each(DRIVERS)('%s: the view of a total', (_, open) => {
     expect(view?.nextDepartureAt).toBeGreaterThanOrEqual(msAt(60))
   })
 
-  test('is not said to be held where the total above it is, or whoever waits below it', async () => {
+  test('names no hold of its own where the total above it, or a key below it, holds the job', async () => {
     const driver = await openFor(open, { '*': '9, 10/s', 'a/': '20, 1/s', 'a/b/': '9, 10/s, 2 at once' })
     for (const id of ['x', 'y']) await driver.admit(request(id, { key: 'a/b/c' }), at(0))
     const started = await driver.startNext(at(0))

@@ -34,7 +34,7 @@ async function openLossy(limits: string) {
   const stage = await RedisStage.open(limits, { connection })
   const store = new LossyStore(connection, stage.backend.store.tags, 'test')
   const sweeps = new Sweeps(store, KEEP)
-  const claim = claimVerb(store, { nameOf: () => undefined, noteVersion: () => undefined }, sweeps, KEEP)
+  const claim = claimVerb(store, { nameOf: () => undefined }, { noteVersion: () => undefined }, sweeps, KEEP)
   return { stage, store, verbs: { claim, expire: expireVerb(sweeps), recover: recoverVerb(sweeps) } }
 }
 

@@ -154,7 +154,7 @@ describe.each(DRIVERS)('%s: below a total', (_, open) => {
     await family.pass(30)
   })
 
-  test('another limit of it forgets nobody what was used: who had more waits for the others', async () => {
+  test('a changed limit keeps the shares: the child that used more waits for the others', async () => {
     const family = await FamilyStage.open(open, { 'a/*': '100, 50/s', 'a/': '100, 10/s' })
     for (let n = 0; n < 2; n++) await family.admit('a/1', { cost: 5 })
     for (let n = 0; n < 6; n++) await family.admit('a/2')

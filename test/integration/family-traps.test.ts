@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { contendForTokens } from '../support/contend-for-tokens.ts'
 import { TurnsStage } from './turns-stage.ts'
 
 const KEYS = '90, 200/s'
@@ -49,22 +50,11 @@ describe('the trap of a family', () => {
   test('a share served twice under contention: four processes use all of the quota of a total, and no more', async () => {
     const stage = new TurnsStage({ 'a/*': KEYS, 'a/': '900, 200/s, 300 tokens/hour 1 each' })
     const shapers = await Promise.all([0, 1, 2, 3].map(() => stage.open()))
-    const sizes = Array.from({ length: 60 }, (_, n) => 1 + ((n * 7) % 19))
-    const abort = new AbortController()
-    let used = 0
-    const turns = sizes.map(async (tokens, n) => {
-      await shapers[n % 4]!.acquire(`a/${n % 7}`, { costs: { tokens }, signal: abort.signal })
-      used += tokens
-    })
-    const counted = async () => (await shapers[0]!.inspect('a/'))?.quotas?.[0]?.used
-    // The next of them, with up to 19, has no room.
-    await expect.poll(counted).toBeGreaterThan(300 - 19)
-    await expect.poll(async () => used === (await counted())).toBe(true)
-    expect(used).toBeLessThanOrEqual(300)
-    abort.abort(new Error('enough'))
-    const ends = await Promise.allSettled(turns)
-    expect(used).toBeLessThanOrEqual(300)
-    expect(ends.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(20)
+    await contendForTokens(
+      shapers,
+      (n) => `a/${n % 7}`,
+      async () => (await shapers[0]!.inspect('a/'))?.quotas,
+    )
   })
 
   test('a share served twice under contention: of two keys, one with the callers of three processes, both get half', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { contendForTokens } from '../support/contend-for-tokens.ts'
 import { TurnsStage } from './turns-stage.ts'
 
 /** What others fell into with limits of several parts, tried through two processes on one Redis. */
@@ -112,21 +113,10 @@ describe('the trap', () => {
   test('a share served twice under contention: many callers of many processes use all of a quota, and no more', async () => {
     const stage = new TurnsStage('90, 200/s, 300 tokens/hour 1 each')
     const shapers = await Promise.all([0, 1, 2, 3].map(() => stage.open()))
-    const sizes = Array.from({ length: 60 }, (_, n) => 1 + ((n * 7) % 19))
-    const abort = new AbortController()
-    let used = 0
-    const turns = sizes.map(async (tokens, n) => {
-      await shapers[n % 4]!.acquire('k', { costs: { tokens }, signal: abort.signal })
-      used += tokens
-    })
-    const counted = async () => (await shapers[0]!.inspect('k'))?.quotas?.[0]?.used
-    // The next of them, with up to 19, has no room.
-    await expect.poll(counted).toBeGreaterThan(300 - 19)
-    await expect.poll(async () => used === (await counted())).toBe(true)
-    expect(used).toBeLessThanOrEqual(300)
-    abort.abort(new Error('enough'))
-    const ends = await Promise.allSettled(turns)
-    expect(used).toBeLessThanOrEqual(300)
-    expect(ends.filter(({ status }) => status === 'rejected').length).toBeGreaterThan(20)
+    await contendForTokens(
+      shapers,
+      () => 'k',
+      async () => (await shapers[0]!.inspect('k'))?.quotas,
+    )
   })
 })

@@ -14,7 +14,7 @@ const OUTERMOST = '1000000, 10/s'
 const NEVER = Number.POSITIVE_INFINITY
 /** Of the scheduler: three units. */
 const LOOK_AHEAD = 3 * UNIT
-/** So fast that it holds nobody back, and so slow that it is a limit. */
+/** Fast enough to hold no child back, and slow enough to be a valid limit. */
 const FAST = '1000000, 1000/s'
 const KEYS = [
   'a',

@@ -2,20 +2,18 @@ import type { TotalSummary } from '../../simulate/family-summary.ts'
 import type { Summary } from '../../simulate/summary.ts'
 import { showText } from '../display-text.ts'
 import { formatCount } from '../numbers.ts'
-import { type Column, renderFacts, renderTable } from '../table.ts'
+import { renderFacts, renderTable } from '../table.ts'
 import { paint } from '../terminal.ts'
-import { formatPart, furtherNote, SHARE_NOTE, utilisationOf, waitCells } from './totals-report.ts'
+import {
+  formatPart,
+  furtherNote,
+  OUTCOME_COLUMNS,
+  SHARE_NOTE,
+  utilisationOf,
+  waitCells,
+} from './totals-report.ts'
 
-const COLUMNS: readonly Column[] = [
-  { title: 'child' },
-  { title: '' },
-  { title: 'accepted', align: 'right' },
-  { title: 'rejected', align: 'right' },
-  { title: 'share', align: 'right' },
-  { title: 'wait p50', align: 'right' },
-  { title: 'wait p99', align: 'right' },
-  { title: 'longest', align: 'right' },
-]
+const COLUMNS = [{ title: 'child' }, { title: '' }, ...OUTCOME_COLUMNS]
 
 /** Renders the answer of `simulate --compare fifo`: each child with one line for its whole family, and with its share. */
 export function oneLineReport(oneLine: readonly TotalSummary[], summary: Summary): string {

@@ -5,9 +5,8 @@ import { showText } from '../display-text.ts'
 import { formatCount, formatSeconds, formatShare } from '../numbers.ts'
 import { type Column, renderFacts, renderTable } from '../table.ts'
 
-const COLUMNS: readonly Column[] = [
-  { title: 'child' },
-  { title: 'weight', align: 'right' },
+/** What became of the jobs of a child. */
+export const OUTCOME_COLUMNS: readonly Column[] = [
   { title: 'accepted', align: 'right' },
   { title: 'rejected', align: 'right' },
   { title: 'share', align: 'right' },
@@ -15,6 +14,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'wait p99', align: 'right' },
   { title: 'longest', align: 'right' },
 ]
+const COLUMNS = [{ title: 'child' }, { title: 'weight', align: 'right' }, ...OUTCOME_COLUMNS] as const
 
 /** What a report says below its tables of children. */
 export const SHARE_NOTE = 'share: what a child got of what the family got while jobs of the child waited.'

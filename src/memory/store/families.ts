@@ -1,21 +1,17 @@
 import { changeLimit, forgettableAt, isIdle } from '../../core/bucket.ts'
 import { DueHeap } from '../../core/due-heap.ts'
-import { MILLISECOND, SECOND } from '../../core/duration.ts'
 import type { HeapUse } from '../../core/heap-use.ts'
 import type { LayeredBook } from '../../core/layered-book.ts'
 import { beginningOf, type RuleChange } from '../../core/rule-layers.ts'
 import { totalsAbove } from '../../core/total.ts'
 import { stand } from '../../core/total-departures.ts'
 import { recount } from './charges.ts'
-import { type IdleTotal, Member, MemoryTotal } from './family.ts'
+import { type IdleTotal, Member, MemoryTotal, tagUntil } from './family.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
 /** Bytes of the heap that a total takes, and the place of a bucket below it, measured: docs/decisions/service.md. */
 const TOTAL = 2_200
 const MEMBER = 160
-/** How soon it is asked again at the earliest whether a tag may be forgotten, and at the latest. */
-const TAG_ASKED = 100 * MILLISECOND
-const TAG_ASKED_BY = 10 * SECOND
 /** Totals that one call forgets. */
 const MOST_FORGOTTEN = 1_000
 
@@ -240,17 +236,4 @@ function settle(bucket: MemoryBucket, member: Member): void {
     total.running += bucket.placesTaken
     if (bucket.isDeparting) total.isDeparting = true
   }
-}
-
-/**
- * Until when the tag of a child without work is kept: until virtual time has passed it, or all are equal again. When that is, depends on
- * what the others do.
- */
-export function tagUntil(child: Member | MemoryTotal, now: number): number {
-  const total = child instanceof MemoryTotal ? child.parent : child.total
-  if (total === undefined || child.standing !== 'away') return now
-  if (total.bucket.next <= now) total.queue.rest()
-  if (child.standing !== 'away') return now
-  const passing = total.queue.usedUntil(child) * total.bucket.limit.interval
-  return now + Math.max(TAG_ASKED, Math.min(passing, TAG_ASKED_BY))
 }

@@ -1,12 +1,18 @@
 import type { Due } from '../../core/due-heap.ts'
+import { MILLISECOND, SECOND } from '../../core/duration.ts'
 import { type FairChild, FairQueue } from '../../core/fair-queue.ts'
 import { hasParts } from '../../core/limit.ts'
 import { type Child, Total, type TotalledBucket, totalsAbove } from '../../core/total.ts'
 import { nextUnder, type TotalSlot } from '../../core/total-departures.ts'
+import { joinUnder, leaveUnder } from '../../core/total-line.ts'
 import type { Charge } from './charges.ts'
 import type { JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 import { nextDeparture } from './next-departure.ts'
+
+/** How soon it is asked again at the earliest whether a tag may be forgotten, and at the latest. */
+const TAG_ASKED = 100 * MILLISECOND
+const TAG_ASKED_BY = 10 * SECOND
 
 /** What a start took of a total. */
 export interface SharedStart extends TotalSlot {
@@ -34,6 +40,18 @@ export class Member implements TotalledBucket {
 
   get family(): Family {
     return this.total.family
+  }
+
+  /** A job of the bucket waits: all totals above it count that. */
+  join(job: JobRecord): void {
+    joinUnder(this, job)
+    if (job.isTurn) this.family.turns++
+  }
+
+  /** A job that waited has ended without a start. */
+  leave(job: JobRecord): void {
+    leaveUnder(this, job.cost)
+    if (job.isTurn) this.family.turns--
   }
 
   dueAt(now: number): number | undefined {
@@ -131,4 +149,17 @@ function firstBelow(total: Total): Member | undefined {
   let child: Child | undefined = total
   while (child instanceof Total) child = child.queue.next ?? child.queue.nextLater
   return child as Member | undefined
+}
+
+/**
+ * Until when the tag of a child without work is kept: until virtual time has passed it, or all are equal again. When that is, depends on
+ * what the others do.
+ */
+export function tagUntil(child: Member | MemoryTotal, now: number): number {
+  const total = child instanceof MemoryTotal ? child.parent : child.total
+  if (total === undefined || child.standing !== 'away') return now
+  if (total.bucket.next <= now) total.queue.rest()
+  if (child.standing !== 'away') return now
+  const passing = total.queue.usedUntil(child) * total.bucket.limit.interval
+  return now + Math.max(TAG_ASKED, Math.min(passing, TAG_ASKED_BY))
 }

@@ -1,7 +1,6 @@
 import * as bucketCore from '../../core/bucket.ts'
 import type { EndState } from '../../core/job.ts'
 import { hasParts } from '../../core/limit.ts'
-import { joinUnder, leaveUnder } from '../../core/total-line.ts'
 import type { Agenda } from './agenda.ts'
 import { takePlaces } from './held-turns.ts'
 import type { JobLedger } from './job-ledger.ts'
@@ -43,7 +42,7 @@ export class JobTransitions {
       job.become('retrying')
       job.readyAt = outcome.readyAt
       bucketCore.returnToLine(bucket, job.cost)
-      if (bucket.member !== undefined) joinUnder(bucket.member, job)
+      bucket.member?.join(job)
       if (outcome.kind === 'freeze') {
         job.attempt--
         job.startsAgain = true
@@ -64,10 +63,7 @@ export class JobTransitions {
     const { bucket } = job
     bucket.leave(job)
     bucketCore.leave(bucket, job.cost)
-    if (bucket.member !== undefined) {
-      leaveUnder(bucket.member, job.cost)
-      if (job.isTurn) bucket.member.family.turns--
-    }
+    bucket.member?.leave(job)
     this.#end(job, state, now)
     if (bucket.hasLine) this.#agenda.sort(bucket, now)
     else this.#agenda.arm(bucket, now)

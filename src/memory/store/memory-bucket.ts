@@ -1,15 +1,8 @@
-import { type Bucket, projectionOf } from '../../core/bucket.ts'
+import { projectionOf } from '../../core/bucket.ts'
 import { type BucketState, bucketState } from '../../core/bucket-view.ts'
-import type { Due, DueHeap } from '../../core/due-heap.ts'
-import type { SegmentUse } from '../../core/heap-use.ts'
-import { hasParts, type Limit } from '../../core/limit.ts'
-import type { LineEnd } from '../../core/line-end.ts'
 import { advance, type Retries, type WaitingJob } from '../../core/projection.ts'
-import type { Rule } from '../../core/rule-book.ts'
-import { createUsage, type Quotas, type Usage } from '../../core/usage.ts'
-import { countNamed, type NamedUnits } from '../../core/waiting-charges.ts'
-import type { LimitChanges } from './charges.ts'
-import type { Member } from './family.ts'
+import { countNamed } from '../../core/waiting-charges.ts'
+import { BucketNumbers } from './bucket-numbers.ts'
 import type { JobRecord } from './job-record.ts'
 import type { Standing } from './jobs-ahead.ts'
 import { Line } from './line.ts'
@@ -19,56 +12,12 @@ import { ReturnedJobs } from './returned-jobs.ts'
 const NONE = new ReturnedJobs()
 
 /** A live bucket: the numbers of the core, its line, its retries. One object: of a million, each further one costs collector and cache. */
-export class MemoryBucket implements Bucket, Due {
-  readonly key: string
-  pattern: string
-  limit: Limit
-  next = Number.NEGATIVE_INFINITY
-  carry = 0
-  frozenUntil = 0
-  paused = false
-  waiting = 0
-  warmth = 0
-  lastCost = 0
-  lastWarmth = 0
-  lastStart = Number.NEGATIVE_INFINITY
-  startedCost = 0
-  startedWarmth = 0
-  usage: Usage | undefined
-  running = 0
-  /** Turns that hold a place. A bucket without them has no field for them; nor for what follows. */
-  declare held?: number
-  declare named?: NamedUnits | undefined
-  declare end?: LineEnd | undefined
-  declare changes?: LimitChanges
-  /** Turns that wait. */
-  declare turns?: number
-  /** Its place below the totals above it. */
-  declare member?: Member | undefined
-  declare counted?: Quotas | undefined
-  declare lastTurn?: number | undefined
-  /** The caller of the turn that departed last has not continued yet: until then no other job departs. */
-  isDeparting = false
-  /** The heap of the agenda that it is in, and its handle there. */
-  heap: DueHeap<MemoryBucket> | undefined = undefined
-  handle = -1
-  /** Whether the store keeps it, and whether a rule still governs it. */
-  isKept = false
-  isGoverned = true
-  /** What its first segment uses of the heap; from when the store keeps it until its last job is forgotten. */
-  use: SegmentUse | undefined = undefined
+export class MemoryBucket extends BucketNumbers {
   readonly #line = new Line<JobRecord>()
   /** Only while there are some. */
   #returned: ReturnedJobs | undefined = undefined
   /** A retry departed last, so the next slot is the line's. */
   #isLinesTurn = false
-
-  constructor(key: string, rule: Rule) {
-    this.key = key
-    this.pattern = rule.pattern
-    this.limit = rule.limit
-    this.usage = rule.limit.quotas.length === 0 ? undefined : createUsage(rule.limit)
-  }
 
   /** Jobs that wait, in the line or to be tried again. */
   get jobs(): number {
@@ -105,11 +54,6 @@ export class MemoryBucket implements Bucket, Due {
     this.#hasMoved(job, -1)
   }
 
-  /** To be called when the usage was changed. */
-  forgetEnd(): void {
-    if (this.end !== undefined) this.end = undefined
-  }
-
   /** Whether a job waits that may depart with the next slot, whenever that is. */
   get hasLine(): boolean {
     return this.#line.size > 0 || this.#firstGivenBack !== undefined
@@ -118,16 +62,6 @@ export class MemoryBucket implements Bucket, Due {
   /** When the first retry is ready; Infinity: none waits. */
   get retryReadyAt(): number {
     return this.#returned?.retries.earliest ?? Number.POSITIVE_INFINITY
-  }
-
-  /** Whether its limit, or that of a total above it, has more than a pace. */
-  get hasParts(): boolean {
-    return hasParts(this.limit) || this.member?.hasParts === true
-  }
-
-  /** How many of the places of the limit are taken. */
-  get placesTaken(): number {
-    return this.running + (this.held ?? 0)
   }
 
   /** The job that departs first, if that is at `at`. */

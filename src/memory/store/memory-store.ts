@@ -1,35 +1,28 @@
-import { accepted, rejected } from '../../core/admission.ts'
-import { nextSlot } from '../../core/bucket.ts'
+import { accepted } from '../../core/admission.ts'
 import { IdConflictError } from '../../core/errors.ts'
 import { HeapUse } from '../../core/heap-use.ts'
 import type { Admission } from '../../core/job.ts'
 import { twinName } from '../../core/job-name.ts'
 import type { ChangedRules, LayeredBook } from '../../core/layered-book.ts'
-import { nameOfQuota } from '../../core/quota-input.ts'
 import type { RuleChange } from '../../core/rule-layers.ts'
-import { joinUnder } from '../../core/total-line.ts'
-import { judgeUnder } from '../../core/total-verdict.ts'
 import type { Costs } from '../../core/usage.ts'
-import * as verdicts from '../../core/verdict.ts'
+import { countIn } from '../../core/verdict.ts'
 import type { JobRequest } from '../../line/job.ts'
 import type { Retention } from '../../line/options.ts'
 import type { WhichStart } from '../../line/settle.ts'
 import { Agenda } from './agenda.ts'
 import { BucketHolds } from './bucket-holds.ts'
 import type { HandlerPool } from './departures.ts'
-import type { Member } from './family.ts'
 import { HeldTurns } from './held-turns.ts'
 import { isSameRequest, JobLedger } from './job-ledger.ts'
 import type { JobRecord } from './job-record.ts'
 import { JobTransitions, type Outcome } from './job-transitions.ts'
 import { LiveBuckets } from './live-buckets.ts'
-import type { MemoryBucket } from './memory-bucket.ts'
 import { heldByOf } from './parts-ahead.ts'
 import { Starts } from './starts.ts'
 import { StoreViews } from './store-views.ts'
+import { judge, rejectedBy } from './verdict.ts'
 import { WatchedBuckets } from './watched-buckets.ts'
-
-type Refused = Extract<verdicts.Verdict, { accepted: false }>
 
 /** Buckets forgotten in one call, so that a million that end together block nothing. */
 const MOST_FORGOTTEN = 1_000
@@ -83,13 +76,13 @@ export class MemoryStore {
     const bucket = this.#buckets.findOpen(request.key)
     const verdict = judge(bucket, request, now)
     if (!verdict.accepted) return rejectedBy(bucket, verdict, now)
-    verdicts.countIn(bucket, request)
+    countIn(bucket, request)
     const position = bucket.ahead(verdict.retriesAhead) + 1
     this.#buckets.keep(bucket)
     const job = this.#jobs.add(request, bucket, now)
     const hadLine = bucket.hasLine
     bucket.join(job)
-    if (bucket.member !== undefined) joinFamily(bucket.member, job)
+    bucket.member?.join(job)
     if (!hadLine) this.#agenda.arm(bucket, now, now)
     this.#agenda.watch(job)
     const { waiting, limit } = bucket
@@ -242,29 +235,4 @@ export class MemoryStore {
   *waiting(): Generator<JobRecord> {
     for (const bucket of this.#buckets) yield* bucket.inOrder()
   }
-}
-
-function judge(bucket: MemoryBucket, request: verdicts.AdmitRequest, now: number): verdicts.Verdict {
-  const { member, limit, retries } = bucket
-  const own = verdicts.judge(bucket, request, now, bucket.line(now), retries)
-  if (member === undefined) return own
-  const line = { bucket: member, limit, slot: nextSlot(bucket, now), hasRetries: retries !== undefined }
-  return judgeUnder(line, own, request, now)
-}
-
-function joinFamily(member: Member, job: JobRecord): void {
-  joinUnder(member, job)
-  if (job.isTurn) member.family.turns++
-}
-
-function rejectedBy(
-  bucket: MemoryBucket,
-  { reason, retryAt, isEstimate, exceeded, at }: Refused,
-  now: number,
-) {
-  const { key } = bucket
-  const { waiting, limit } = at?.bucket ?? bucket
-  const quota = exceeded && { quota: nameOfQuota(exceeded) }
-  const refusal = { retryAt, waiting, capacity: limit.capacity, isEstimate, at: at?.path, ...quota }
-  return rejected(key, reason, refusal, now)
 }

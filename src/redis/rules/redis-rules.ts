@@ -7,11 +7,11 @@ import type { FullMemory } from '../connection/full-memory.ts'
 import { shardKey } from '../scripts/keys.ts'
 import type { Store } from '../scripts/store.ts'
 import { MOST_TRIES, unsettled } from './agreed.ts'
-import { knownBook, parseMark, type ShardMark, type WrittenBook, writeBook, writtenBook } from './book.ts'
+import { knownBook, parseMark, type ShardMark, writtenBook } from './book.ts'
 import { type KnownBook, readBook } from './book-pages.ts'
 import { OwnLayers, replacedError } from './own-layers.ts'
-import { retimeBuckets } from './retime.ts'
-import { ShardMarks } from './shard-marks.ts'
+import { RuledBuckets } from './ruled-buckets.ts'
+import { type OnLost, ShardMarks } from './shard-marks.ts'
 import {
   addNewLayers,
   changeBook,
@@ -24,9 +24,6 @@ import {
   setLayers,
 } from './stored-book.ts'
 import { UnknownZones } from './unknown-zones.ts'
-
-/** In so many shards at a time buckets are changed: they may be on one server, where starts wait for it meanwhile. */
-const RETIMED_TOGETHER = 8
 
 /**
  * The rule book that all processes share. The first shard is authoritative; every other shard has a copy, so that a script
@@ -43,36 +40,29 @@ const RETIMED_TOGETHER = 8
  * reports it and does not restore the layer, not even when it reconnects.
  */
 export class RedisRules {
+  /** They follow the book. */
+  readonly buckets: RuledBuckets
   readonly #store: Store
   readonly #own: OwnLayers
   readonly #zones = new UnknownZones()
   readonly #memory: Pick<FullMemory, 'assertRoom'>
-  readonly #onLost: (shard: number, now: number | undefined) => Promise<void>
   readonly #marks: ShardMarks
-  /** A name for a shard that has none yet. */
-  readonly #newName = randomBytes(6).toString('base64url')
-  /** By shard, the version that a process has to apply to some buckets which knows their time zones. */
-  readonly #left = new Map<number, number>()
   #stored: StoredBook | undefined
   #known: KnownBook | undefined
   #isStarted = false
-  #isSettling = false
   #book: LayeredBook
 
-  /**
-   * @param layers those that this process was started with
-   * @param onLost called when a shard has lost its data and other processes have begun to fill it again
-   */
+  /** @param layers those that this process was started with */
   constructor(
     store: Store,
     layers: Layer | readonly Layer[],
     memory: Pick<FullMemory, 'assertRoom'>,
-    onLost: (shard: number, now: number | undefined) => Promise<void>,
+    onLost: OnLost,
   ) {
+    this.buckets = new RuledBuckets(store, this)
     this.#store = store
-    this.#marks = new ShardMarks(store)
+    this.#marks = new ShardMarks(store, onLost)
     this.#memory = memory
-    this.#onLost = onLost
     this.#own = new OwnLayers([layers].flat())
     this.#book = LayeredBook.of(layers)
   }
@@ -188,37 +178,11 @@ export class RedisRules {
     if (theirs > this.version || isDivided) {
       await this.#update((stored) => stored && { ...stored, version: Math.max(stored.version, theirs) + 1 })
     } else if (theirs < this.version && this.#stored !== undefined)
-      await this.#write(shard, writtenBook(this.#stored))
-  }
-
-  /**
-   * Takes the version of a shard's book, and the version that all its buckets follow (`retimed`), from the reply of a verb that
-   * sends no rule. If they differ, updates the book or the buckets in the background; a failure is retried at the next verb.
-   */
-  noteVersion(shard: number, version: number, retimed: number): void {
-    const isApplied = retimed === version || this.#left.get(shard) === version
-    if (this.#isSettling || (version === this.version && isApplied)) return
-    this.#isSettling = true
-    const settling = isApplied ? this.settle(shard, version) : this.retime(shard, version)
-    settling
-      .catch(() => undefined)
-      .finally(() => {
-        this.#isSettling = false
-      })
-  }
-
-  /** Applies the book to all buckets of the shard; the process that changed it did not finish, and may have died. */
-  async retime(shard: number, version: number): Promise<void> {
-    if (this.version !== version) await this.settle(shard, version)
-    await this.#retime(shard)
+      await this.#marks.write(shard, writtenBook(this.#stored))
   }
 
   async #compare(shard: number, found: ShardMark | undefined): Promise<void> {
-    const known = this.#marks.get(shard)
-    if (known !== undefined && found !== undefined && found.name !== known.name) {
-      await this.#onLost(shard, undefined)
-    }
-    if (found !== undefined) this.#marks.set(shard, found)
+    if (found !== undefined) await this.#marks.keep(shard, found)
     if (found?.version === this.version && found.digest === this.#known?.digest) return
     const version =
       found?.version ?? (await this.#store.field(shardKey(this.#store.tags[shard]!, 'meta'), 'book')) ?? 0
@@ -249,31 +213,17 @@ export class RedisRules {
           : before.following(book.layers, book.version, change)
       written = { at: now ?? (await this.#store.storeTime(0)), isChanged: true, before, after }
       const text = writtenBook(book)
-      const at = await this.#write(0, text, now)
+      const at = await this.#marks.write(0, text, now)
       if (at === undefined) continue
       // Another process may have changed it meanwhile, and this process may already have the newer book.
       if (book.version > this.version) this.#adopt(book, text, after)
       await this.#store.everywhere(async (shard) => {
-        if (shard > 0) await this.#write(shard, text, now)
+        if (shard > 0) await this.#marks.write(shard, text, now)
       })
-      await this.#store.everywhere((shard) => this.#retime(shard, now), RETIMED_TOGETHER)
+      await this.buckets.retime(now)
       return { ...written, at }
     }
     throw unsettled()
-  }
-
-  /** Returns undefined if the shard has a newer book. */
-  async #write(shard: number, book: WrittenBook, now?: number): Promise<number | undefined> {
-    const known = { name: this.#newName, hasSeen: this.#marks.get(shard) !== undefined }
-    const written = await writeBook(this.#store, shard, book, known, now)
-    if (written === undefined) return undefined
-    this.#marks.set(shard, written.mark)
-    return written.at
-  }
-
-  async #retime(shard: number, now?: number): Promise<void> {
-    const { version } = this
-    if (!(await retimeBuckets(this.#store, shard, () => this.#book, now))) this.#left.set(shard, version)
   }
 
   #adopt(stored: StoredBook, { version, digest, bytes }: KnownBook, book?: LayeredBook): void {

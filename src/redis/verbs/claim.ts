@@ -1,4 +1,5 @@
 import type { RedisRules } from '../rules/redis-rules.ts'
+import type { RuledBuckets } from '../rules/ruled-buckets.ts'
 import { list, number, oneOf, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
@@ -55,7 +56,8 @@ export interface Claim {
 /** waiting | retrying -> handed, for the heads that are due within the look-ahead; elects the scheduler that may claim. */
 export function claimVerb(
   store: Store,
-  rules: Pick<RedisRules, 'nameOf' | 'noteVersion'>,
+  rules: Pick<RedisRules, 'nameOf'>,
+  buckets: Pick<RuledBuckets, 'noteVersion'>,
   sweeps: Sweeps,
   keep: string,
 ) {
@@ -78,7 +80,7 @@ export function claimVerb(
         nextExpiry: soon('expire', Infinity),
       }
     }
-    rules.noteVersion(shard, claim.book, claim.retimed)
+    buckets.noteVersion(shard, claim.book, claim.retimed)
     return {
       isElected: true,
       leaderUntil: claim.now,

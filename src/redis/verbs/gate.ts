@@ -1,5 +1,6 @@
 import type { Pace, WorkerJob } from '../../line/job.ts'
 import type { RedisRules } from '../rules/redis-rules.ts'
+import type { RuledBuckets } from '../rules/ruled-buckets.ts'
 import { idOfName } from '../scripts/job-id.ts'
 import { type Answer, flag, list, number, oneOf, optional, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
@@ -90,7 +91,12 @@ export type GateAnswer =
   | { readonly kind: 'foreign' }
 
 /** handed -> handed with a slot, or sent back. */
-export function gateVerb(store: Store, rules: Pick<RedisRules, 'nameOf' | 'noteVersion'>, keep: string) {
+export function gateVerb(
+  store: Store,
+  rules: Pick<RedisRules, 'nameOf'>,
+  buckets: Pick<RuledBuckets, 'noteVersion'>,
+  keep: string,
+) {
   return async (shard: number, requests: readonly GateRequest[], now?: number): Promise<GateReply> => {
     const values = requests.flatMap(({ id, epoch, worker, lead, lease, missed, hasData }) => [
       id,
@@ -104,7 +110,7 @@ export function gateVerb(store: Store, rules: Pick<RedisRules, 'nameOf' | 'noteV
     const known = rules.nameOf(shard) ?? ''
     const call = [now ?? '', keep, known, requests.length, ...values]
     const { at, book, answers } = await store.run(script, shard, call)
-    rules.noteVersion(shard, book, book)
+    buckets.noteVersion(shard, book, book)
     return { now: at, answers: answers.map((answer, index) => gateAnswer(requests[index]!.id, answer)) }
   }
 }

@@ -47,13 +47,13 @@ export function openVerbs({ store, rules, memory, keep }: VerbsContext) {
     leave: leaveVerb(store, keep),
     ...holdVerbs(store, rules, memory),
 
-    claim: claimVerb(store, rules, sweeps, keep),
+    claim: claimVerb(store, rules, rules.buckets, sweeps, keep),
     expire: expireVerb(sweeps),
     recover: recoverVerb(sweeps),
     resign: resignVerb(store),
 
     fetch: fetchVerb(store),
-    gate: gateVerb(store, rules, keep),
+    gate: gateVerb(store, rules, rules.buckets, keep),
     start: startVerb(store),
     finish: finishVerb(store, keep),
     renew: renewVerb(store),

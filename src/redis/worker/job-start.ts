@@ -1,23 +1,15 @@
-import type { Clock } from '../../core/clock.ts'
 import { LeaseLostError, type StartedLateError } from '../../core/handler-errors.ts'
-import type { Costs } from '../../core/usage.ts'
 import { Attempt, type Handler, type Settled } from '../../line/attempt.ts'
-import { departedEvent, emitSettled, jobEvent } from '../../line/emit.ts'
-import type { Emitter } from '../../line/emitter.ts'
+import { departedEvent, jobEvent } from '../../line/emit.ts'
 import type { WorkerJob } from '../../line/job.ts'
 import { publishDeparture, publishHandlerEnd, publishLateStart } from '../../line/publish.ts'
 import { ShapedJob } from '../../line/shaped-job.ts'
 import type { StartWatch } from '../../line/start-watch.ts'
-import { operationName } from '../scripts/store.ts'
-import type { Leases } from '../slots/leases.ts'
-import type { ShardCalls } from '../slots/shard-calls.ts'
 import type { Grant, StartWindow } from '../slots/start-window.ts'
 import type { Delivery } from '../transport/transport.ts'
-import type { SettleRequest } from '../verbs/settle.ts'
-import type { Verbs } from '../verbs/verbs.ts'
-import { EndedTurn } from './ended-turn.ts'
 import type { LateStarts } from './late-starts.ts'
-import { WorkerReports } from './worker-reports.ts'
+import { goneOn, StartSettling, type StartSettlingPorts } from './start-settling.ts'
+import { type ReportPorts, WorkerReports } from './worker-reports.ts'
 
 /** An attempt that departs by the store's clock, which may be moved, and is timed by that of the process. */
 class TimedAttempt<Data, Result> extends Attempt<Data, Result> {
@@ -34,19 +26,13 @@ class TimedAttempt<Data, Result> extends Attempt<Data, Result> {
   }
 }
 
-export interface JobStartPorts<Data, Result> {
+export interface JobStartPorts<Data, Result> extends ReportPorts, StartSettlingPorts<Result> {
   /** The shaper's name. */
   readonly shaper: string
-  readonly clock: Clock
-  readonly calls: Pick<ShardCalls, 'start' | 'finish'>
-  readonly leases: Leases
-  readonly emitter: Emitter<Result>
   readonly watch: StartWatch
   readonly lateStarts: LateStarts
   /** The processor time that this process has used; microseconds. */
   readonly processorTime: () => number
-  readonly startsAtEnd: boolean
-  readonly settle: Verbs['settle']
   /** The attempt counts as one that runs. */
   onEnter(attempt: TimedAttempt<Data, Result>, handed: Delivery): void
   /** Its handler was called. */
@@ -82,9 +68,7 @@ export class JobStart<Data, Result> {
   /** The handler asked for its signal in time: what comes after that does not make the start late. */
   #wasInTime = false
   #isSettled = false
-  /** When a turn started, as the store counts it; NaN: its caller has not gone on yet. */
   #countedAt = Number.NaN
-  #endedTurn: EndedTurn | undefined
 
   constructor(grant: Grant, handed: Delivery, window: StartWindow, ports: JobStartPorts<Data, Result>) {
     const { job } = grant
@@ -103,7 +87,8 @@ export class JobStart<Data, Result> {
       this.#wasInTime = reason === undefined
       return reason
     })
-    shaped.settleBy((amounts) => (ports.startsAtEnd ? this.#settleTurn(amounts) : this.#settleUnits(amounts)))
+    const settling = new StartSettling(this, ports)
+    shaped.settleBy((amounts) => settling.settle(amounts))
     if (grant.holdsPlace !== undefined) Object.assign(shaped, { holdsPlace: grant.holdsPlace })
     this.#attempt = new TimedAttempt(shaped, job, (_, settled) => this.#settle(settled))
   }
@@ -111,6 +96,17 @@ export class JobStart<Data, Result> {
   /** The time of the `departed` event: the store's clock as this process knows it; microseconds. */
   get departedAt(): number {
     return this.#departedAt
+  }
+
+  /** When a turn started, as the store counts it; NaN: its caller has not gone on yet. */
+  get countedAt(): number {
+    return this.#countedAt
+  }
+
+  /** By the store's clock as this process knows it; microseconds. */
+  get now(): number {
+    // By the error of the clock the start counts as later than it was looked at: nothing after it is before it.
+    return Math.max(this.#departedAt, this.#startsAt + this.#ports.clock.now() - this.#window.lookedAt)
   }
 
   /** It is a turn that runs until it gives its place back. */
@@ -139,43 +135,6 @@ export class JobStart<Data, Result> {
     this.#attempt.start(handler)
     this.#lookAgain()
     return true
-  }
-
-  /** Its start may not be reported yet, so it travels with this. */
-  async #settleUnits(amounts: Costs): Promise<boolean> {
-    // A handler may settle while it is being called: then its start is timed first.
-    await Promise.resolve()
-    return this.#settleAs(amounts, { startedAt: this.#departedAt })
-  }
-
-  /** A turn that holds no place has ended when it is settled, and the store may have forgotten it: that is kept here. */
-  async #settleTurn(amounts: Costs): Promise<boolean> {
-    if (this.holdsPlace) {
-      await goneOn()
-      return this.#settleAs(amounts, { startedAt: this.#countedAt })
-    }
-    await this.run
-    const { charged } = this.reports
-    // Where its lease was lost, it is not known what it was charged, and the estimate stands.
-    if (charged === undefined) return false
-    const how = { startedAt: this.#countedAt, ended: { cost: this.job.cost, charged } }
-    this.#endedTurn ??= new EndedTurn(charged, this.#ports.clock.now, operationName, (counted, operation) =>
-      this.#settleAs(counted, { ...how, operation }),
-    )
-    return this.#endedTurn.settle(amounts)
-  }
-
-  async #settleAs(
-    amounts: Costs,
-    how: Pick<SettleRequest, 'startedAt' | 'ended' | 'operation'>,
-  ): Promise<boolean> {
-    const { id, key, fence } = this.job
-    const { settle, emitter, clock } = this.#ports
-    // By the error of the clock the start counts as later than it was looked at: no settling is before its start.
-    const at = Math.max(this.#departedAt, this.#startsAt + clock.now() - this.#window.lookedAt)
-    const isFirst = await settle({ id, key, fence, amounts, ...how })
-    if (isFirst) emitSettled(emitter, this.job, amounts, at)
-    return isFirst
   }
 
   /** Times the start: the process may have been held up between the last look and the handler's first statement. */
@@ -270,11 +229,6 @@ export class JobStart<Data, Result> {
       void end(this, settled).then(this.#resolve)
     })
   }
-}
-
-/** Resolves when all that goes on after a promise of this tick has gone on. */
-function goneOn(): Promise<void> {
-  return new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)))
 }
 
 function dataOf<Data>({ read, job }: Grant): Data {

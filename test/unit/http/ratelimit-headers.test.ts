@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { quotaOfMeter, rateLimitHeaders, retryAfterSeconds } from '../../../src/http/ratelimit-headers.ts'
+import { rateLimitHeaders, retryAfterSeconds } from '../../../src/http/ratelimit-headers.ts'
+import { quotaOfMeter } from '../../../src/http/ratelimit-quotas.ts'
 import { Meter, type MeterOptions, type MeterReading } from '../../../src/meter.ts'
 import { VirtualClock } from '../../../src/testing.ts'
 

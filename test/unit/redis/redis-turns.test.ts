@@ -312,6 +312,19 @@ describe('close', () => {
     await expectOver(stage)
   })
 
+  test('with drainMs waits also where no caller waited for a while before', async () => {
+    const stage = new RedisTurnsStage()
+    stage.depart(stage.admit())
+    await stage.pass(0)
+    const request = stage.admit()
+    const closed = stage.turns.close(10_000).then(() => stage.now)
+    await stage.pass(100)
+    stage.depart(request)
+    await stage.pass(0)
+    expect(await closed).toBe(100)
+    await expectOver(stage)
+  })
+
   test('with drainMs rejects the waiting callers when it is over', async () => {
     const stage = new RedisTurnsStage()
     const [comes, waits] = [stage.admit(), stage.admit()]

@@ -2,6 +2,7 @@ import type { RulePreview } from '../../../core/rule-view.ts'
 import { formatCount, formatPercent, formatSpan } from '../data/format.ts'
 import { Icon } from '../parts/icon.tsx'
 import { KeyText } from '../parts/key-text.tsx'
+import { PreviewFacts, PreviewSamples } from './preview-parts.tsx'
 import { plural, SHOWN, spanOf } from './preview-words.ts'
 import { TotalsPreviewView } from './totals-preview-view.tsx'
 
@@ -11,25 +12,18 @@ export function PreviewView({ preview }: { readonly preview: RulePreview }) {
   if (totals !== undefined) return <TotalsPreviewView totals={totals} buckets={buckets} />
   return (
     <section class="preview" aria-label="What this would do">
-      <dl class="preview-facts">
-        <div>
-          <dt>Live buckets affected</dt>
-          <dd>
+      <PreviewFacts
+        what="Live buckets"
+        affected={
+          <>
             {formatCount(affected)} <span class="of">of {formatCount(buckets)}</span>
-          </dd>
-        </div>
-        <div>
-          <dt>Waiting units</dt>
-          <dd>{formatCount(waiting)}</dd>
-        </div>
-        <div>
-          <dt>Longest drain time</dt>
-          <dd>
-            {formatSpan(drainMs.before)} <span class="arrow">→</span> {formatSpan(drainMs.after)}
-            {drainMs.isEstimate && <span class="of"> estimate</span>}
-          </dd>
-        </div>
-      </dl>
+          </>
+        }
+        waiting={waiting}
+        drainBefore={formatSpan(drainMs.before)}
+        drainAfter={formatSpan(drainMs.after)}
+        isEstimate={drainMs.isEstimate}
+      />
       {overfull > 0 && (
         <p class="note is-warning">
           <Icon name="warning" />
@@ -58,32 +52,22 @@ export function PreviewView({ preview }: { readonly preview: RulePreview }) {
         </p>
       )}
       {samples.length > 0 && (
-        <table class="preview-samples">
-          <caption class="sr-only">Some of the buckets affected, before and after</caption>
-          <thead>
-            <tr>
-              <th scope="col">Bucket</th>
-              <th scope="col">Fill</th>
-              <th scope="col">Drain time</th>
+        <PreviewSamples what="buckets" title="Bucket">
+          {samples.slice(0, SHOWN).map(({ key, before, after }) => (
+            <tr key={key}>
+              <th scope="row">
+                <KeyText text={key} most={34} />
+              </th>
+              <td>
+                {formatPercent(before.fill)} <span class="arrow">→</span>{' '}
+                {after === null ? 'no rule' : formatPercent(after.fill)}
+              </td>
+              <td>
+                {spanOf(before)} <span class="arrow">→</span> {spanOf(after ?? before)}
+              </td>
             </tr>
-          </thead>
-          <tbody>
-            {samples.slice(0, SHOWN).map(({ key, before, after }) => (
-              <tr key={key}>
-                <th scope="row">
-                  <KeyText text={key} most={34} />
-                </th>
-                <td>
-                  {formatPercent(before.fill)} <span class="arrow">→</span>{' '}
-                  {after === null ? 'no rule' : formatPercent(after.fill)}
-                </td>
-                <td>
-                  {spanOf(before)} <span class="arrow">→</span> {spanOf(after ?? before)}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+          ))}
+        </PreviewSamples>
       )}
     </section>
   )

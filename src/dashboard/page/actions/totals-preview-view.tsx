@@ -2,6 +2,7 @@ import type { PreviewedStanding, PreviewedTotal, TotalsPreview } from '../../../
 import { formatCount, formatPercent, formatSpan } from '../data/format.ts'
 import { Icon } from '../parts/icon.tsx'
 import { KeyText } from '../parts/key-text.tsx'
+import { PreviewFacts, PreviewSamples } from './preview-parts.tsx'
 import { plural, SHOWN, spanOf } from './preview-words.ts'
 
 interface TotalsPreviewViewProps {
@@ -15,29 +16,22 @@ export function TotalsPreviewView({ totals, buckets }: TotalsPreviewViewProps) {
   const { families, waiting, overfull, drainMs, isPartial, samples } = totals
   return (
     <section class="preview" aria-label="What this would do">
-      <dl class="preview-facts">
-        <div>
-          <dt>Live families affected</dt>
-          <dd>
+      <PreviewFacts
+        what="Live families"
+        affected={
+          <>
             {isPartial && 'more than '}
             {formatCount(families)}{' '}
             <span class="of">
               with {formatCount(totals.buckets)} of {plural(buckets, 'bucket')}
             </span>
-          </dd>
-        </div>
-        <div>
-          <dt>Waiting units</dt>
-          <dd>{formatCount(waiting)}</dd>
-        </div>
-        <div>
-          <dt>Longest drain time</dt>
-          <dd>
-            {longest(drainMs.before)} <span class="arrow">→</span> {longest(drainMs.after)}
-            {drainMs.isEstimate && <span class="of"> estimate</span>}
-          </dd>
-        </div>
-      </dl>
+          </>
+        }
+        waiting={waiting}
+        drainBefore={longest(drainMs.before)}
+        drainAfter={longest(drainMs.after)}
+        isEstimate={drainMs.isEstimate}
+      />
       {overfull > 0 && (
         <p class="note is-warning">
           <Icon name="warning" />
@@ -48,21 +42,11 @@ export function TotalsPreviewView({ totals, buckets }: TotalsPreviewViewProps) {
         </p>
       )}
       {samples.length > 0 && (
-        <table class="preview-samples">
-          <caption class="sr-only">Some of the families affected, before and after</caption>
-          <thead>
-            <tr>
-              <th scope="col">Family</th>
-              <th scope="col">Fill</th>
-              <th scope="col">Drain time</th>
-            </tr>
-          </thead>
-          <tbody>
-            {samples.slice(0, SHOWN).map((sample) => (
-              <Sample key={sample.path} sample={sample} />
-            ))}
-          </tbody>
-        </table>
+        <PreviewSamples what="families" title="Family">
+          {samples.slice(0, SHOWN).map((sample) => (
+            <Sample key={sample.path} sample={sample} />
+          ))}
+        </PreviewSamples>
       )}
     </section>
   )

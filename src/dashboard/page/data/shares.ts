@@ -1,7 +1,7 @@
-import type { Recent } from '../../../core/line-view.ts'
+import type { MOST_NOTES, Recent } from '../../../core/line-view.ts'
 
-/** As many starts of a bucket as the service remembers. */
-const MOST_NOTES = 50
+/** As many starts of a bucket as the service remembers: any other number does not compile. */
+const MOST_STARTS: typeof MOST_NOTES = 50
 /** Starts are compared over at most this time. */
 const LONGEST_MS = 60_000
 
@@ -32,7 +32,7 @@ export function sharesOf(
   now: number,
 ): { readonly windowMs: number; readonly shares: readonly ChildShare[] } {
   const lists = children.flatMap(({ recent }) => (recent === undefined ? [] : [recent.departures]))
-  const reaches = lists.flatMap((list) => (list.length < MOST_NOTES ? [] : [list.at(-1)!.at]))
+  const reaches = lists.flatMap((list) => (list.length < MOST_STARTS ? [] : [list.at(-1)!.at]))
   const since = Math.max(now - LONGEST_MS, from, ...reaches)
   const starts = children.map(({ recent }) => recent?.departures.filter(({ at }) => at >= since).length)
   const all = starts.reduce<number>((sum, count = 0) => sum + count, 0)

@@ -7,6 +7,7 @@ import { visibleText } from '../data/shown-text.ts'
 import { Counting } from '../parts/counting.tsx'
 import { FillBar } from '../parts/fill-bar.tsx'
 import { KeyText } from '../parts/key-text.tsx'
+import { LimitText } from '../parts/limit-text.tsx'
 import { Link } from '../parts/link.tsx'
 import { Memo } from '../parts/memo.ts'
 import { Menu } from '../parts/menu.tsx'
@@ -74,12 +75,7 @@ function cellsOf({ bucket, isGone }: Row): Readonly<Partial<Record<ColumnField, 
     retrying: retrying === 0 ? <None is0 /> : formatCount(retrying),
     pattern: (
       <span class="limit">
-        <span class="limit-text" title={limit}>
-          {limit}
-        </span>
-        <span class="limit-rule">
-          rule <KeyText text={pattern} most={28} />
-        </span>
+        <LimitText limit={limit} pattern={pattern} />
       </span>
     ),
     lastUsedAt: lastUsedAt === undefined ? <None /> : <Counting at={lastUsedAt} as="ago" />,

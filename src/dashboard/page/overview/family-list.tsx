@@ -12,6 +12,7 @@ import { Counting } from '../parts/counting.tsx'
 import { FillBar } from '../parts/fill-bar.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { KeyText } from '../parts/key-text.tsx'
+import { LimitText } from '../parts/limit-text.tsx'
 import { Link } from '../parts/link.tsx'
 import { Menu } from '../parts/menu.tsx'
 import { StateBadge } from '../parts/state-badge.tsx'
@@ -119,12 +120,7 @@ function FamilyItem({ family, isAdmin, isOpen, onTurn }: FamilyItemProps) {
           )}
         </span>
         <span class="limit family-limit">
-          <span class="limit-text" title={limit}>
-            {limit}
-          </span>
-          <span class="limit-rule">
-            rule <KeyText text={pattern} most={28} />
-          </span>
+          <LimitText limit={limit} pattern={pattern} />
         </span>
         <span class="family-menu">
           {isAdmin && <Menu label={`Actions for ${name}`} items={familyActions(family)} />}

@@ -27,7 +27,7 @@ do
     local raws, ready, callers = redis.call('HMGET', K.buckets, unpack(names)), {}, {}
     for index, name in ipairs(names) do
       local raw, bucket, child = raws[index], nil, nil
-      -- Where nobody has a turn, one that takes part already need not be read whole.
+      -- Where no turn waits, the tag of a child that takes part already is all that is needed of it.
       local tag = raw and total.turns == 0 and family.tag_of(raw)
       if tag then
         total.moves[name] = nil

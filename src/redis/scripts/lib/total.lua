@@ -104,7 +104,7 @@ do
       local total = touched[longest]
       touched[longest] = nil
       family.place(total)
-      -- While a claim chooses, nobody asks when an outermost total is due again.
+      -- The due time of an outermost total is needed only once the claim has made all its choices.
       if is_last or total.parent ~= '' then family.settle(total, is_last) end
       family.unwritten = family.unwritten or {}
       family.unwritten[longest] = total
