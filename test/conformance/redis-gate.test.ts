@@ -118,6 +118,13 @@ describe('the lead', () => {
     })
   })
 
+  test('makes no slot further away than 250 ms: the job goes back', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('x', 0)
+    const [x] = await stage.hand(0)
+    expect(await stage.gate(x!, 0, { lead: 251 * MILLISECOND })).toEqual({ kind: 'returned' })
+  })
+
   test('may take all of the tolerance; beyond, the slot moves', async () => {
     const granted = async (seconds: number) => {
       const stage = await RedisStage.open('9, 1/s')

@@ -43,3 +43,16 @@ test('no start is before the end of a freeze of a family, however little its wor
   const early = starts.map((at, n) => ends[n]! - at).filter((by) => by > 0)
   expect(early).toEqual([])
 })
+
+test('jobs of a family start in time also where answers come to take longer than its tolerance', async () => {
+  const way = (least: number) => ({ least, jitter: 100, spikes: 0, spike: 0 })
+  const faster = { there: way(100), back: way(2_000) }
+  const faults = [{ kind: 'slow', part: 'all', at: 0, for: 500, ...faster, until: 500 }] as const
+  const { starts } = await run({
+    jobs: jobs([1_000, 1_500, 2_000]),
+    network: { there: way(100), back: way(40_000), splits: 0 },
+    faults,
+  })
+  expect(starts).toHaveLength(3)
+  for (const [n, at] of starts.entries()) expect(at).toBeLessThan((1.5 + 0.5 * n) * SECOND)
+})

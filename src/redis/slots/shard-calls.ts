@@ -36,6 +36,8 @@ export interface TimedAnswer {
 export interface Asking {
   /** The slot that was granted before and missed. */
   readonly missed?: number | undefined
+  /** Its slot shall be so much later than now; microseconds, 0 by default. */
+  readonly lead?: number
   /** Its data were fetched. */
   readonly hasData?: boolean
 }
@@ -114,8 +116,8 @@ export class ShardCalls {
   async #callGate(shard: number, asks: readonly Ask[]): Promise<TimedAnswer[]> {
     const { backend, clock, storeClock, worker, lease } = this.#ports
     const store = storeClock(shard)
-    const requests = asks.map(({ id, epoch, missed, hasData = false }): GateRequest => {
-      const request = { id, epoch, worker, lead: 0, lease, hasData }
+    const requests = asks.map(({ id, epoch, missed, lead = 0, hasData = false }): GateRequest => {
+      const request = { id, epoch, worker, lead, lease, hasData }
       return missed === undefined ? request : { ...request, missed }
     })
     const sentAt = clock.now()

@@ -22,6 +22,8 @@ import type { WaitingRoom } from './waiting-room.ts'
 
 /** The longest time for which a permit is held idle: other jobs wait for it. */
 const NEAR = 50 * MILLISECOND
+/** No slot is asked for further ahead: until then others wait for it. */
+const MOST_LEAD = 125 * MILLISECOND
 /** A job that has to wait asks again after that at the earliest. */
 const SOONEST = MILLISECOND
 /** Bytes of large data that are held for jobs that have not started. */
@@ -97,6 +99,9 @@ export class StartSequence {
     const { job } = entry
     const store = storeClock(job.shard)
     let missed: number | undefined
+    let lead = 0
+    // By how much the last answer, and what was prepared for it, came too late for a slot of when it was given.
+    let late = 0
     for (let failures = 0; entry.isOpen; ) {
       if (!store.isSound) {
         permit.putBack()
@@ -105,7 +110,7 @@ export class StartSequence {
         await this.#waitForHandler(entry, queue, (onSignal) => permit.whenFree(onSignal))
       } else {
         const { measurement } = store
-        const answer = await this.#ask(job, { missed, hasData: data.read !== undefined })
+        const answer = await this.#ask(job, { missed, lead, hasData: data.read !== undefined })
         if (answer === undefined) {
           permit.putBack()
           await this.#pause(entry, ++failures)
@@ -129,6 +134,8 @@ export class StartSequence {
           this.#patience.moved(this.#ports.clock.now())
           const window = new StartWindow(this.#ports, store, job, answer, measurement)
           const start = prepare({ ...answer, read: data.read }, job, window)
+          const before = late
+          late = window.isValid ? lead + this.#ports.clock.now() - window.opensAt : 0
           await this.#waitForSlot(entry, answer, window, permit)
           await this.#takeHandler(entry, queue, permit)
           if (!entry.isOpen) return
@@ -143,6 +150,8 @@ export class StartSequence {
           }
           permit.takeBack()
           missed = answer.slot
+          // Once may be chance. Where it was twice in a row, so it will be the next time.
+          lead = Math.max(lead, Math.min(before, late, MOST_LEAD))
           this.missedSlots++
           onMissed(job)
         }

@@ -58,13 +58,13 @@ local function answer(at)
     hold_lease(meta, id, now + (is_turn(id) and math.min(lease, NEWS) or lease))
     return { 'wait', text(until_) }
   end
-  if job.size > LARGE and not has_data and bucket.paused == 0 and bucket.frozen - now <= FARTHEST_SLOT + lead then
+  if job.size > LARGE and not has_data and bucket.paused == 0 and bucket.frozen - now <= FARTHEST_SLOT then
     hold_lease(meta, id, now + lease)
     return { 'data', text(job.size) }
   end
   -- It missed its slot; or it asks again because an answer was lost, and all may have changed meanwhile, also the clock.
   local is_void = missed ~= '' and number(missed) == state.slot or now > state.slot + FARTHEST_SLOT
-    or state.slot > now + lead + FARTHEST_SLOT
+    or state.slot > now + FARTHEST_SLOT
     or bucket.paused == 1 or bucket.frozen > now or bucket.member and not is_first and family.is_void(bucket, now + lead)
   if not is_first and is_void then ungrant(bucket, job, state) end
   local slot, start_at, due, latest = state.slot, math.max(state.slot, now), state.slot, INF

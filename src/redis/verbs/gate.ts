@@ -43,7 +43,7 @@ const script = defineScript('gate', import.meta.url, reply)
 export interface GateRequest extends HandedJob {
   /** Names the worker that asks. */
   readonly worker: string
-  /** How long the answer may take; the slot is not before now + lead. */
+  /** How long the answer may take: the slot is not before now + lead, and 250 ms away at most all the same. Microseconds. */
   readonly lead: number
   /** For how long the job belongs to the worker if it does not renew. */
   readonly lease: number

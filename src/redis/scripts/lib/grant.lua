@@ -54,7 +54,7 @@ local function grant(bucket, meta, job, state, worker, now, lead)
   local before = { bucket.next, bucket.carry, bucket.lastCost, bucket.warmth, bucket.lastWarmth }
   local slot, on_grid = reserve_due(bucket, job.cost, due, earliest)
   local start_at = math.max(slot, earliest, bucket.lastStart + EVEN * spacing_after_start(bucket))
-  if start_at - now > FARTHEST_SLOT + lead then
+  if start_at - now > FARTHEST_SLOT then
     bucket.next, bucket.carry, bucket.lastCost, bucket.warmth, bucket.lastWarmth = unpack(before)
     return nil
   end
