@@ -28,3 +28,13 @@ test('turns reach their callers in time after the clock of Redis was set back', 
   expect(waits).toHaveLength(4)
   expect(Math.max(...waits)).toBeLessThan(0.3 * SECOND)
 })
+
+// The store, and so its worker, says that such a job ended when it started.
+test('a job may settle as long as it runs when the clock of Redis was set back meanwhile', async () => {
+  const counted = [{ ...keys[0]!, quotas: [{ amount: 27, window: 1_000, unit: 'tokens', each: 2 }] }]
+  const settles = { unit: 'tokens', amounts: [8], atOnce: false, after: 2_000, isLate: false }
+  const job = { ...aJob('a'), handler: { ...aJob('a').handler, takes: 2_200, settles } }
+  const { failures, history } = await runPlan(aPlan({ keys: counted, jobs: [job], faults }), openStore)
+  expect(failures).toEqual([])
+  expect(history.map(({ type }) => type)).toContain('settle')
+})

@@ -67,9 +67,11 @@ async function hold(
   { holds = AT_ONCE, settles }: TurnPlan,
   turn: Turn,
 ): Promise<void> {
+  if (holds !== AT_ONCE) scene.record.expectLeave(turn, holds.most)
   void settleWhileRunning(scene, process, turn, settles)
   if (holds.release === undefined) return settleAfterEnd(scene, process, turn, settles)
   if (holds.release > 0) await sleep(holds.release)
+  scene.record.leave(process, turn)
   await turn.release()
   settleAfterEnd(scene, process, turn, settles)
 }

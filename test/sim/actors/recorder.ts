@@ -6,6 +6,8 @@ import type { SimServer } from '../world/server.ts'
 import type { World } from '../world/world.ts'
 
 const MS = 1_000
+/** Timers fire so early at most; milliseconds. */
+const EARLY = 1
 
 /** One event of the history, and who saw it. */
 export interface Seen {
@@ -27,6 +29,14 @@ export interface Asked {
   readonly amounts: Readonly<Record<string, number>>
   /** Absent: it is not known whether it was carried out. */
   answer?: boolean
+}
+
+/** Of the start with that fence nothing runs any more in its process, and no place is needed. */
+export interface Left {
+  /** Microseconds. */
+  readonly at: number
+  readonly key: string
+  readonly fence: number
 }
 
 /** A job that came back when its lease had ended. */
@@ -60,6 +70,8 @@ export class Recorder {
     readonly reason: 'retry' | 'freeze'
   }[] = []
   readonly asked: Asked[] = []
+  /** Handlers that ended or were aborted, and turns that were given back, or will be. */
+  readonly left: Left[] = []
   /** Totals that were taken away, and when: between these times. */
   readonly unset: { readonly at: number; readonly until: number; readonly key: string }[] = []
   /** What handlers were given, in the order of their first statements. */
@@ -159,6 +171,19 @@ export class Recorder {
     const asked = { at: process.read(), key, fence, amounts }
     if (process.isAlive) this.asked.push(asked)
     return asked
+  }
+
+  /** Writes down that what a start was for is over. */
+  leave(process: SimProcess, { key, fence }: Pick<Left, 'key' | 'fence'>): void {
+    if (process.isAlive) this.left.push({ at: this.#world.present, key, fence })
+  }
+
+  /** Writes down that a turn loses its place so many milliseconds after its start, unless it gives it back before. */
+  expectLeave({ key, fence }: Pick<Left, 'key' | 'fence'>, ms: number): void {
+    for (const { event } of this.seen) {
+      if (event.type !== 'start' || event.key !== key || event.fence !== fence) continue
+      this.left.push({ at: event.at + (ms - EARLY) * MS, key, fence })
+    }
   }
 
   /** When it was so late by the clock of the store. It cannot have been later than now. */

@@ -26,6 +26,7 @@ export function work(scene: Scene, plan: WorkerPlan, shaper: Shaper<Payload>, pr
         if (process.isAlive) scene.record.settled.push({ at: process.read(), id, attempt, reason })
       }
       const onAbort = () => {
+        scene.record.leave(process, job)
         if (isVelvetRopeError(signal.reason, 'handler-timeout')) settled('retry')
         // Its process closes: the job goes back, with its attempt.
         if (isVelvetRopeError(signal.reason, 'closed')) settled('freeze')
@@ -38,6 +39,7 @@ export function work(scene: Scene, plan: WorkerPlan, shaper: Shaper<Payload>, pr
         throw error
       } finally {
         signal.removeEventListener('abort', onAbort)
+        scene.record.leave(process, job)
         settleAfterEnd(scene, process, job, planned.handler.settles)
       }
     },

@@ -13,6 +13,7 @@ import { judgeLiveness } from './liveness.ts'
 import { doubtfulFrom, judgeAroundLosses } from './losses.ts'
 import { lostReturns, withLost } from './lost-returns.ts'
 import { isOfNewcomer } from './newcomers.ts'
+import { afterOwnSteps } from './own-steps.ts'
 import { judgeRefusals } from './refusals.ts'
 import { judgeSets, USABLE } from './sets.ts'
 import { judgeGivenUp, judgeStrayEnds } from './strays.ts'
@@ -49,7 +50,10 @@ export function judge(
   const limits = [...plan.keys, ...(plan.totals ?? [])].map((key): HistoryEvent => {
     return { type: 'limit', at: 0, key: key.key, limit: parsedLimitOf(key) }
   })
-  const told = withoutRefusalsOfTotals(withoutRepetition(afterOwnStarts(record.seen)), record.seen)
+  const told = withoutRefusalsOfTotals(
+    withoutRepetition(afterOwnSteps(record.seen, record.left)),
+    record.seen,
+  )
   const lost = lostReturns(told, record.settled)
   const events = [
     ...told,
@@ -131,21 +135,6 @@ function livesOf({ shapers, silences, leaving }: Scene): Life[] {
   return [...shapers.keys()].map(({ name, bornAt }) => {
     const never = Number.POSITIVE_INFINITY
     return { name, from: bornAt, until: Math.min(deaths.get(name) ?? never, leaving.get(name) ?? never) }
-  })
-}
-
-/** What happens to a job that has started. */
-const OF_STARTED: ReadonlySet<HistoryEvent['type']> = new Set(['settle', 'return', 'end', 'release'])
-
-/** A process estimates when a handler started, settled and ended, by a clock that may have been set: nothing is before its start. */
-function afterOwnStarts(seen: readonly Seen[]): Seen[] {
-  const starts = new Map<string, number>()
-  return seen.map((one) => {
-    const { by, event } = one
-    if (event.type === 'start') starts.set(`${by} ${event.id}`, event.at)
-    if (!OF_STARTED.has(event.type) || !('id' in event)) return one
-    const start = starts.get(`${by} ${event.id}`) ?? event.at
-    return start <= event.at ? one : { ...one, event: { ...event, at: start } }
   })
 }
 

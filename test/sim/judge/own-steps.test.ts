@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest'
+import { parseLimit } from '../../../src/core/limit.ts'
+import { checkHistory, type HistoryEvent } from '../../../src/testing.ts'
+import type { Left, Seen } from '../actors/recorder.ts'
+import { afterOwnSteps } from './own-steps.ts'
+import { accepted, SECOND } from './planted.ts'
+
+const LAG = 0.6 * SECOND
+
+function byWorker(event: HistoryEvent): Seen {
+  return { by: 'worker-1', event }
+}
+
+const start = byWorker({ type: 'start', at: SECOND, id: 'j', key: 'k', cost: 1, attempt: 1, fence: 7 })
+
+function settled(at: number): Seen {
+  return byWorker({ type: 'settle', at: at * SECOND, id: 'j', key: 'k', amounts: { tokens: 1 }, fence: 7 })
+}
+
+function ended(at: number): Seen {
+  return byWorker({ type: 'end', at: at * SECOND, id: 'j', outcome: 'completed' })
+}
+
+function left(at: number, fence = 7): Left {
+  return { at: at * SECOND, key: 'k', fence }
+}
+
+function breaches(seen: readonly Seen[], overAt: readonly Left[]): string[] {
+  const limit = {
+    type: 'limit',
+    at: 0,
+    key: 'k',
+    limit: parseLimit('10, 100/s, 10 tokens/second 1 each'),
+  } as const
+  const events = afterOwnSteps([accepted('j', 0.5), ...seen], overAt).map(({ event }) => event)
+  const history = [limit, ...events].sort((a, b) => a.at - b.at)
+  return checkHistory(history, { lag: LAG, settle: 0 }).map(({ law }) => law)
+}
+
+// The clock of the store was set back while the handler ran: the worker reports that it ended as it started.
+test('a job that is said to end before its handler does ends with it, and may be settled until then', () => {
+  expect(breaches([start, ended(0.9), settled(2.9)], [left(3)])).toEqual([])
+})
+
+test('one that is settled after that breaks L10', () => {
+  expect(breaches([start, ended(0.9), settled(3.7)], [left(3)])).toEqual(['L10'])
+})
+
+test('what is known of other starts says nothing of this one', () => {
+  expect(breaches([start, ended(0.9), settled(2.9)], [left(3, 8)])).toEqual(['L10'])
+})
+
+test('an end keeps its time where it comes after its handler', () => {
+  expect(afterOwnSteps([start, ended(4)], [left(3)])).toEqual([start, ended(4)])
+})
+
+test('a handler that is aborted, and goes on, has ended then', () => {
+  expect(afterOwnSteps([start, ended(1)], [left(2), left(3)])).toEqual([start, ended(2)])
+})
+
+test('a turn ends as it departs, and gives its place back later', () => {
+  const id = '~cli~1'
+  const turn = byWorker({ ...start.event, id } as HistoryEvent)
+  const end = byWorker({ type: 'end', at: SECOND, id, outcome: 'completed' })
+  const release = byWorker({ type: 'release', at: SECOND, id, key: 'k' })
+  const [, ends, releases] = afterOwnSteps([turn, end, release], [left(2)])
+  expect(ends).toEqual(end)
+  expect(releases?.event.at).toBe(2 * SECOND)
+})
