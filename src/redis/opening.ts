@@ -58,12 +58,6 @@ export class Opening<Line extends Openable = Openable> {
     return this.#isOpen ? opened : patiently(() => opened)
   }
 
-  /** Resolves with what was opened. @throws as `ready` does */
-  async opened(): Promise<Line> {
-    await this.ready()
-    return this.#ports.backend
-  }
-
   /** Calls `question` as soon as it is open: both together take two seconds at most. @throws as `ready` does */
   ask<Answer>(question: () => Promise<Answer>): Promise<Answer> {
     if (this.#isOpen) return question()

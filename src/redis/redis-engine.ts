@@ -173,28 +173,24 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   }
 
   async freeze(key: string, { forMs, ...asked }: FreezeRequest): Promise<void> {
-    const line = await this.#opening.opened()
-    const held = await line.verbs.freeze(key, forMs * MILLISECOND)
+    const held = await this.#opening.ask(() => this.#backend.verbs.freeze(key, forMs * MILLISECOND))
     const { at, until } = await settled(held)
     this.#emitter.emit('frozen', { key, at: at / MILLISECOND, until: until / MILLISECOND, ...asked })
   }
 
   async unfreeze(key: string): Promise<boolean> {
-    const line = await this.#opening.opened()
-    const { at, isLifted } = await line.verbs.unfreeze(key)
+    const { at, isLifted } = await this.#opening.ask(() => this.#backend.verbs.unfreeze(key))
     if (isLifted) this.#emitter.emit('unfrozen', { key, at: at / MILLISECOND })
     return isLifted
   }
 
   async pause(key: string): Promise<void> {
-    const line = await this.#opening.opened()
-    const { at } = await settled(await line.verbs.pause(key))
+    const { at } = await settled(await this.#opening.ask(() => this.#backend.verbs.pause(key)))
     this.#emitter.emit('paused', { key, at: at / MILLISECOND })
   }
 
   async resume(key: string): Promise<void> {
-    const line = await this.#opening.opened()
-    const { at } = await line.verbs.resume(key)
+    const { at } = await this.#opening.ask(() => this.#backend.verbs.resume(key))
     this.#emitter.emit('resumed', { key, at: at / MILLISECOND })
   }
 

@@ -10,6 +10,8 @@ import type { Payload, Scene } from './scene.ts'
 
 /** When a store is surely back that lost something; milliseconds. */
 const AFTER_LOSS = 100
+/** A change of the rule book reads it, writes it, and applies it to the buckets; with more shards than one it writes it again. */
+const REQUESTS_OF_CHANGE = 3
 
 /** Does what the plan says beside the jobs, and looks at things; resolves when all is done. */
 export async function operate(scene: Scene, shaper: Shaper<Payload>, process: SimProcess): Promise<void> {
@@ -46,18 +48,25 @@ async function carryOut(
   action: Action,
 ): Promise<unknown> {
   // While the answer is not known it may have happened at any time since.
-  const surely = async <Answer>(what: () => Promise<Answer>) => {
+  const surely = async <Answer>(what: () => Promise<Answer>, requests = 1) => {
     const from = process.read()
     const tries = scene.record.unavailable.length
     let askedAt = from
-    const answer = await ask(scene, process, () => {
-      askedAt = process.read()
-      return what()
-    })
+    const answer = await ask(
+      scene,
+      process,
+      () => {
+        askedAt = process.read()
+        return what()
+      },
+      requests,
+    )
     const isLater = scene.record.unavailable.length > tries
     if (isLater) scene.unsure.push({ from, until: process.read() })
     return { from, askedAt, answer, isLater }
   }
+  const change = (what: () => Promise<unknown>) =>
+    surely(what, REQUESTS_OF_CHANGE + (scene.plan.shards > 1 ? 1 : 0))
   switch (action.do) {
     case 'cancel':
       return surely(() => shaper.cancel(action.id))
@@ -86,12 +95,12 @@ async function carryOut(
       const { key } = action
       const limit = limitOf(action)
       // The first try may have set it, though its answer was lost: the next one reports it later, or as no change.
-      const { from: at } = await surely(() => shaper.limits.set(key, limit))
+      const { from: at } = await change(() => shaper.limits.set(key, limit))
       return scene.record.add(process, { type: 'limit', at, key, limit: parseLimit(limit, key) })
     }
     case 'unset': {
       const { key } = action
-      const { from: at } = await surely(() => shaper.limits.unset(key))
+      const { from: at } = await change(() => shaper.limits.unset(key))
       return scene.record.unset.push({ at, until: process.read(), key })
     }
   }

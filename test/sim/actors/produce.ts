@@ -7,11 +7,16 @@ import { type Payload, payloadOf, type Scene } from './scene.ts'
 /** How long a producer waits before it asks a store again that was away; milliseconds. */
 const PATIENCE = 100
 
-/** Asks until there is an answer; without one it asks again. */
+/**
+ * Asks until there is an answer; without one it asks again.
+ *
+ * @param requests of the store, one after the other, that the answer takes at most
+ */
 export async function ask<Answer>(
   scene: Scene,
   process: SimProcess,
   question: () => Promise<Answer>,
+  requests = 1,
 ): Promise<Answer> {
   for (;;) {
     const at = process.read()
@@ -19,7 +24,7 @@ export async function ask<Answer>(
       return await question()
     } catch (error) {
       if (!isVelvetRopeError(error, 'backend-unavailable')) throw error
-      if (process.isAlive) scene.record.unavailable.push({ process, at, took: process.read() - at })
+      if (process.isAlive) scene.record.unavailable.push({ process, at, took: process.read() - at, requests })
       await sleep(PATIENCE)
     }
   }
@@ -75,7 +80,7 @@ async function askOnce(
   } catch (error) {
     if (!isVelvetRopeError(error, 'backend-unavailable')) throw error
     if (!process.isAlive) return
-    scene.record.unavailable.push({ process, at, took: process.read() - at })
+    scene.record.unavailable.push({ process, at, took: process.read() - at, requests: 1 })
     scene.record.givenUp.push({ id: job.id, at })
   }
   if (process.isAlive) scene.answered.add(job)

@@ -93,8 +93,16 @@ export class Recorder {
     readonly expected: string
   }[] = []
   readonly errors: { readonly process: SimProcess; readonly at: number; readonly error: Error }[] = []
-  /** Calls that were answered with an error that says that the store is away: how long that took. */
-  readonly unavailable: { readonly process: SimProcess; readonly at: number; readonly took: number }[] = []
+  /**
+   * Calls that were answered with an error that says that the store is away: how long that took, and how many requests a call makes
+   * at most, one after the other.
+   */
+  readonly unavailable: {
+    readonly process: SimProcess
+    readonly at: number
+    readonly took: number
+    readonly requests: number
+  }[] = []
   readonly #world: World
   readonly #server: SimServer<unknown>
   /** The jobs of each process that have started there and of which it knows no end. */

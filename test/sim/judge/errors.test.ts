@@ -12,11 +12,11 @@ function ways(ms: number) {
 }
 
 /** The laws that a run breaks in which nothing goes wrong, a call fails, and the worker reports an error. */
-function broken(oneWayMs: number, calledAt: number, error: Error, took = 1.9): string[] {
+function broken(oneWayMs: number, calledAt: number, error: Error, took = 1.9, requests = 1): string[] {
   const process = { name: 'worker-1', bornAt: 0, uncaught: [] }
   const record = {
     errors: [{ process, at: (calledAt + 1.9) * SECOND, error }],
-    unavailable: [{ process, at: calledAt * SECOND, took: took * SECOND }],
+    unavailable: [{ process, at: calledAt * SECOND, took: took * SECOND, requests }],
   }
   const world = { now: 60 * SECOND, processes: [process] }
   const plan = aPlan({ network: ways(oneWayMs) })
@@ -42,3 +42,19 @@ test('a call that waits for the opening fails in time as well, and nothing else 
   expect(broken(60, 0.1, away, 2.5)).toEqual(['L8'])
   expect(broken(60, 0.1, new Error('no'))).toEqual(['errors'])
 })
+
+test('a call that makes several requests, one after the other, waits for each of them', () => {
+  expect(broken(60, 0.1, away, 5.7, 3)).toEqual([])
+  expect(broken(60, 0.1, away, 7, 3)).toEqual(['L8'])
+})
+
+test.each(['freeze', 'pause'] as const)(
+  'a %s that waits for the opening fails in time as well',
+  async (what) => {
+    const faults = [{ kind: 'refusal', at: 1_250, for: 5_000, says: 'READONLY', until: 6_250 }] as const
+    const actions = [{ do: what, at: 20, key: 'k', for: 100 }] as const
+    const { failures, scene } = await runPlan(aPlan({ network: ways(40), actions, faults }), openStore)
+    expect(failures).toEqual([])
+    expect(scene.record.unavailable.length).toBeGreaterThan(1)
+  },
+)
