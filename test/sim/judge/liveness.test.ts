@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { parseLimit } from '../../../src/core/limit.ts'
 import type { HistoryEvent } from '../../../src/testing.ts'
 import type { Silence, Struck } from '../actors/faults.ts'
 import type { Seen } from '../actors/recorder.ts'
@@ -171,4 +172,23 @@ test('nothing is expected of a key while the handlers that are free are kept for
   expect(
     breaches(seen, { ...larger, plan: { ...larger.plan, workers: [{ ...workers[0]!, concurrency: 4 }] } }),
   ).toHaveLength(1)
+})
+
+test('after a restart a job waits as long as a slot by the slowest limit of its run can be away, and no longer', () => {
+  const restart = { kind: 'restart', at: 9_000, down: 100, keeps: 'all', until: 9_100 } as const
+  const struck = [{ fault: restart, from: 9 * SECOND, until: 9.1 * SECOND }]
+  const pace = (count: number) => ({ key: 'k', capacity: 10, rate: { count, per: 40_000 } })
+  const late = (at: number, plan: Partial<Plan>, changes: readonly Seen[] = []) =>
+    breaches([...changes, accepted('a', 10), started('a', at)], {
+      plan: { keys: [pace(4)], ...plan },
+      struck,
+    })
+  expect(late(55, {})).toEqual([])
+  expect(late(57, {})).toHaveLength(1)
+  // A fourth of the rate.
+  const slower: Partial<Plan> = { actions: [{ do: 'limit', at: 5_000, ...pace(1) }] }
+  const limit = parseLimit('10, 1 per 40s')
+  const change = { by: 'operator', event: { type: 'limit', at: 5 * SECOND, key: 'k', limit } } as const
+  expect(late(175, slower, [change])).toEqual([])
+  expect(late(177, slower, [change])).toHaveLength(1)
 })

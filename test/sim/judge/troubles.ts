@@ -1,5 +1,5 @@
 import type { Silence, Struck } from '../actors/faults.ts'
-import { intervalOf, type Plan } from '../plan/plan.ts'
+import { intervalOf, limitsOf, type Plan } from '../plan/plan.ts'
 import { leaseOf, RESTART_GRACE } from './excuses.ts'
 
 /** A process of the run that plays a part, from its begin until it was killed or closed; microseconds. */
@@ -165,11 +165,12 @@ function ofFault(plan: Plan, { fault, from, until }: Struck): Trouble[] {
   }
 }
 
-/** How long a bucket waits after a restart or a step of the clock; microseconds. */
-function quarantineOf({ keys, totals = [], jobs, turns }: Plan): number {
+/** How long a bucket waits after a restart or a step of the clock, by the slowest limit that it has in the run; microseconds. */
+function quarantineOf(plan: Plan): number {
+  const { keys, totals = [], jobs, turns } = plan
   const costliest = Math.max(1, ...[...jobs, ...turns].map(({ cost }) => cost))
-  // A limit may be lowered to a third.
-  return Math.max(...[...keys, ...totals].map(intervalOf)) * 3.5 * costliest * 2 * 1_000
+  const limits = [...keys, ...totals].flatMap((key) => limitsOf(plan, key))
+  return Math.max(...limits.map(intervalOf)) * costliest * 2 * 1_000
 }
 
 function isScheduler({ workers }: Plan, name: string): boolean {
