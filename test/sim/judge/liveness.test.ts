@@ -136,6 +136,21 @@ test('the lease of a killed worker lasts longer by an outage after its death, al
   expect(breaches([...history, started('a', 44, 'worker-2')], facts)).toHaveLength(1)
 })
 
+test('the lease of a killed worker lasts longer by a restart while no process lives', () => {
+  const { silences } = killed('worker-1', 12)
+  const lives = [
+    { name: 'worker-1', from: 0, until: 12 * SECOND },
+    { name: 'worker-1#2', from: 14 * SECOND, until: NEVER },
+  ]
+  const facts: Facts = { plan: { workers: TWO_WORKERS.slice(1) }, silences: silences!, lives }
+  const fault = { kind: 'restart', at: 13_000, down: 100, keeps: 'all', until: 13_100 } as const
+  const struck = [{ fault, from: 13 * SECOND, until: 13.1 * SECOND }]
+  const restarted = (at: number) => [accepted('a', 10), started('a', 10.1), started('a', at, 'worker-1#2')]
+  expect(breaches(restarted(36), facts)).toHaveLength(1)
+  expect(breaches(restarted(36), { ...facts, struck })).toEqual([])
+  expect(breaches(restarted(44), { ...facts, struck })).toHaveLength(1)
+})
+
 test('what a worker held that closed while it was not heard waits for its lease', () => {
   const lives = [{ ...LIVES[0]!, until: 12 * SECOND }, ...LIVES.slice(1)]
   const history = [accepted('a', 11.9)]

@@ -63,7 +63,7 @@ export function troublesOf(known: Circumstances): Trouble[] {
     lives.filter(({ name }) => isScheduler(plan, name)),
   )
   return [
-    ...silences.map((silence) => lengthened(ofSilence(plan, silence), silence, silences, unscheduled)),
+    ...silences.map((silence) => lengthened(ofSilence(plan, silence), silence, known, unscheduled)),
     ...lives.flatMap((life) => closedUnheard(plan, life, silences)),
     ...struck.flatMap((one) => ofFault(plan, one)),
     ...missing(
@@ -83,7 +83,7 @@ export function troublesOf(known: Circumstances): Trouble[] {
 function lengthened(
   death: Trouble,
   { isDeath, process }: Silence,
-  silences: readonly Silence[],
+  { silences, struck }: Circumstances,
   unscheduled: readonly Trouble[],
 ): Trouble {
   if (!isDeath || !process.startsWith('worker')) return death
@@ -92,10 +92,12 @@ function lengthened(
   for (const gap of unscheduled) {
     if (isMet(gap.from) && gap.until !== Number.POSITIVE_INFINITY) bound += gap.until - gap.from
   }
-  // All processes were silent then.
-  const outages = new Map(
-    silences.flatMap((one) => (one.cause === 'everything' ? [[one.from, one] as const] : [])),
-  )
+  // All processes were silent then; or none lived, and Redis was restarted.
+  const restarts = struck.filter(({ fault }) => fault.kind === 'restart')
+  const outages = new Map<number, Parameters<typeof liftOf>[0]>([
+    ...restarts.map(({ from, until }) => [from, { from, until, isRestart: true }] as const),
+    ...silences.flatMap((one) => (one.cause === 'everything' ? [[one.from, one] as const] : [])),
+  ])
   for (const outage of outages.values()) {
     // One may have begun before the death.
     if (outage.until >= death.from && outage.from <= death.until + bound) bound += liftOf(outage)
