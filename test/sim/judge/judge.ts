@@ -50,10 +50,7 @@ export function judge(
   const limits = [...plan.keys, ...(plan.totals ?? [])].map((key): HistoryEvent => {
     return { type: 'limit', at: 0, key: key.key, limit: parsedLimitOf(key) }
   })
-  const told = withoutRefusalsOfTotals(
-    withoutRepetition(afterOwnSteps(record.seen, record.left)),
-    record.seen,
-  )
+  const told = withoutRefusalsOfTotals(withoutRepetition(afterOwnSteps(record.seen, record)), record.seen)
   const lost = lostReturns(told, record.settled)
   const events = [
     ...told,

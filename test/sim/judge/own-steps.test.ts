@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { parseLimit } from '../../../src/core/limit.ts'
 import { checkHistory, type HistoryEvent } from '../../../src/testing.ts'
-import type { Left, Seen } from '../actors/recorder.ts'
+import type { Asked, Left, Seen } from '../actors/recorder.ts'
 import { afterOwnSteps } from './own-steps.ts'
 import { accepted, SECOND } from './planted.ts'
 
@@ -32,7 +32,9 @@ function breaches(seen: readonly Seen[], overAt: readonly Left[]): string[] {
     key: 'k',
     limit: parseLimit('10, 100/s, 10 tokens/second 1 each'),
   } as const
-  const events = afterOwnSteps([accepted('j', 0.5), ...seen], overAt).map(({ event }) => event)
+  const events = afterOwnSteps([accepted('j', 0.5), ...seen], { left: overAt, asked: [] }).map(
+    ({ event }) => event,
+  )
   const history = [limit, ...events].sort((a, b) => a.at - b.at)
   return checkHistory(history, { lag: LAG, settle: 0 }).map(({ law }) => law)
 }
@@ -51,11 +53,11 @@ test('what is known of other starts says nothing of this one', () => {
 })
 
 test('an end keeps its time where it comes after its handler', () => {
-  expect(afterOwnSteps([start, ended(4)], [left(3)])).toEqual([start, ended(4)])
+  expect(afterOwnSteps([start, ended(4)], { left: [left(3)], asked: [] })).toEqual([start, ended(4)])
 })
 
 test('a handler that is aborted, and goes on, has ended then', () => {
-  expect(afterOwnSteps([start, ended(1)], [left(2), left(3)])).toEqual([start, ended(2)])
+  expect(afterOwnSteps([start, ended(1)], { left: [left(2), left(3)], asked: [] })).toEqual([start, ended(2)])
 })
 
 test('a turn ends as it departs, and gives its place back later', () => {
@@ -63,7 +65,19 @@ test('a turn ends as it departs, and gives its place back later', () => {
   const turn = byWorker({ ...start.event, id } as HistoryEvent)
   const end = byWorker({ type: 'end', at: SECOND, id, outcome: 'completed' })
   const release = byWorker({ type: 'release', at: SECOND, id, key: 'k' })
-  const [, ends, releases] = afterOwnSteps([turn, end, release], [left(2)])
+  const [, ends, releases] = afterOwnSteps([turn, end, release], { left: [left(2)], asked: [] })
   expect(ends).toEqual(end)
   expect(releases?.event.at).toBe(2 * SECOND)
+})
+
+test('a settling that is said to be earlier than it was asked for was then, and keeps its time else', () => {
+  const asked = (at: number, answer: boolean) => [
+    { at: at * SECOND, key: 'k', fence: 7, amounts: { tokens: 1 }, answer },
+  ]
+  const settling = (at: number, how: { left: Left[]; asked: Asked[] }) =>
+    afterOwnSteps([start, settled(at)], how)[1]?.event.at
+  expect(settling(1.5, { left: [], asked: asked(2.5, true) })).toBe(2.5 * SECOND)
+  expect(settling(2.6, { left: [], asked: asked(2.5, true) })).toBe(2.6 * SECOND)
+  // It was settled before, or is over: such an answer says nothing of this one.
+  expect(settling(1.5, { left: [left(4)], asked: asked(2.5, false) })).toBe(1.5 * SECOND)
 })
