@@ -38,3 +38,22 @@ test('a job may settle as long as it runs when the clock of Redis was set back m
   expect(failures).toEqual([])
   expect(history.map(({ type }) => type)).toContain('settle')
 })
+
+test('a job whose id was used before ends after its start when the clock of Redis was set back just before', async () => {
+  const slow = [{ key: 'k', capacity: 10, rate: { count: 1, per: 1_000 } }]
+  const jobs = [
+    { ...aJob('a'), at: 100 },
+    { ...aJob('b'), at: 13_000 },
+    { ...aJob('a'), at: 13_050 },
+  ]
+  const back = [{ kind: 'step', at: 13_985, by: -11_000, until: 13_985 }] as const
+  // Its worker is behind the clock of Redis by half of the difference.
+  const way = (least: number) => ({ least, jitter: 1, spikes: 0, spike: 0 })
+  const network = { there: way(100), back: way(500), splits: 0 }
+  const { failures, history } = await runPlan(
+    aPlan({ keys: slow, jobs, network, keepFinished: 0, faults: back }),
+    openStore,
+  )
+  expect(failures).toEqual([])
+  expect(history.flatMap((event) => (event.type === 'start' ? [event.id] : []))).toEqual(['a', 'b', 'a'])
+})

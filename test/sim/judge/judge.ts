@@ -50,7 +50,8 @@ export function judge(
   const limits = [...plan.keys, ...(plan.totals ?? [])].map((key): HistoryEvent => {
     return { type: 'limit', at: 0, key: key.key, limit: parsedLimitOf(key) }
   })
-  const told = withoutRefusalsOfTotals(withoutRepetition(afterOwnSteps(record.seen, record)), record.seen)
+  const own = afterOwnSteps(record.seen, record)
+  const told = withoutRefusalsOfTotals(withoutRepetition(own), record.seen)
   const lost = lostReturns(told, record.settled)
   const events = [
     ...told,
@@ -82,7 +83,7 @@ export function judge(
     ...judgeBooks(rest?.books ?? [], known, history, record.seen, record),
     ...judgeRefusals(known, history, record.seen, doubtfulFrom(scene.struck)),
     ...judgeRefusalsOfTotals(known, history, record.seen, doubtfulFrom(scene.struck)),
-    ...judgeStrayEnds(record.seen),
+    ...judgeStrayEnds(own),
     ...(struckClock(scene) ? [] : judgeGivenUp(record.givenUp, record.seen)),
     ...judgeFences(record.fences, scene.struck),
     ...judgeData(record.strange),
