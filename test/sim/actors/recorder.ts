@@ -13,6 +13,8 @@ const EARLY = 1
 export interface Seen {
   readonly by: string
   event: HistoryEvent
+  /** When it was written down; microseconds. */
+  readonly toldAt?: number
   /** Of an end: the process that held the job fell silent, and no other process knows whether it had started. */
   readonly isLost?: boolean
   /** Of a refusal: the total that had no room. */
@@ -148,7 +150,11 @@ export class Recorder {
     this.notes.push({ at: this.#world.present, by: process?.name ?? 'fate', text })
   }
 
-  add(process: SimProcess | undefined, event: HistoryEvent, facts: Omit<Seen, 'by' | 'event'> = {}): void {
+  add(
+    process: SimProcess | undefined,
+    event: HistoryEvent,
+    facts: Omit<Seen, 'by' | 'event' | 'toldAt'> = {},
+  ): void {
     if (process !== undefined && !process.isAlive) return
     if (event.type === 'answer' && event.accepted) this.#answered.add(event.id)
     if (process !== undefined) {
@@ -156,7 +162,7 @@ export class Recorder {
       if (event.type === 'end' || event.type === 'return') this.runningIn(process).delete(event.id)
     }
     if (process !== undefined && event.type === 'end' && isTurnId(event.id)) this.#onTurnEnd(event.id)
-    this.seen.push({ by: process?.name ?? 'fate', event, ...facts })
+    this.seen.push({ by: process?.name ?? 'fate', event, toldAt: this.#world.present, ...facts })
     this.#underWay = undefined
   }
 

@@ -70,6 +70,13 @@ test('a turn ends as it departs, and gives its place back later', () => {
   expect(releases?.event.at).toBe(2 * SECOND)
 })
 
+test('a turn that its closing process gives back is not held until its caller would have', () => {
+  const id = '~cli~1'
+  const turn = byWorker({ ...start.event, id } as HistoryEvent)
+  const release = { ...byWorker({ type: 'release', at: 1.5 * SECOND, id, key: 'k' }), toldAt: 1.6 * SECOND }
+  expect(afterOwnSteps([turn, release], { left: [left(2)], asked: [] })).toEqual([turn, release])
+})
+
 test('a settling that is said to be earlier than it was asked for was then, and keeps its time else', () => {
   const asked = (at: number, answer: boolean) => [
     { at: at * SECOND, key: 'k', fence: 7, amounts: { tokens: 1 }, answer },

@@ -34,7 +34,9 @@ export function afterOwnSteps(
     // A turn ends as it departs, and what it holds is given back later.
     const isOver = event.type === 'release' || !isTurnId(event.id)
     const own = event.type === 'settle' ? settles : isOver ? over : undefined
-    const earliest = Math.max(start.at, own?.get(nameOf(start)) ?? start.at)
+    const before = own?.get(nameOf(start)) ?? start.at
+    // What comes after it was told is no reason: a process that closes gives back what its turns hold.
+    const earliest = before <= (one.toldAt ?? before) ? Math.max(start.at, before) : start.at
     return earliest <= event.at ? one : { ...one, event: { ...event, at: earliest } }
   })
 }
