@@ -30,8 +30,9 @@ export function judgeUnder(line: LineUnder, own: Verdict, request: AdmitRequest,
   if (!own.accepted) return { ...own, isEstimate: true }
   const late = certainlyLate(line, request, now)
   if (late !== undefined) return late
+  const isExact = !own.isEstimate && isAlone(line, now)
   const full = fullAbove(bucket, request.cost)
-  if (full !== undefined) return refusedAt(line, full, now)
+  if (full !== undefined) return refusedAt(line, full, isExact, now)
   if (request.deadline < Number.POSITIVE_INFINITY) {
     for (const total of totalsAbove(bucket)) {
       const { paused, limit } = total.bucket
@@ -40,7 +41,6 @@ export function judgeUnder(line: LineUnder, own: Verdict, request: AdmitRequest,
     }
   }
   const departsAt = departureUnder(line, now)
-  const isExact = isAlone(line, now) && !own.isEstimate
   return { ...own, departsAt: Math.max(own.departsAt, departsAt), isEstimate: isExact ? undefined : true }
 }
 
@@ -69,10 +69,15 @@ function certainlyLate(line: LineUnder, { deadline }: AdmitRequest, now: number)
   return undefined
 }
 
-function refusedAt(line: LineUnder, { total, own, others }: FullTotal, now: number): Verdict {
+function refusedAt(
+  line: LineUnder,
+  { total, own, others }: FullTotal,
+  isExact: boolean,
+  now: number,
+): Verdict {
   const { bucket: shared } = total
   const reason = shared.paused ? 'paused' : 'full'
-  if (isAlone(line, now) && own <= line.bucket.waiting) {
+  if (isExact && own <= line.bucket.waiting) {
     return { accepted: false, reason, retryAt: departureBehind(line, own - 1, now), at: total }
   }
   const retryAt = Math.max(

@@ -22,8 +22,8 @@ export type Verdict =
       readonly departsAt: number
       readonly retriesAhead: number
       /**
-       * The time may be later: the line is longer than a verdict looks at, or handlers decide about it. Or it may be earlier: it
-       * counts starts that may still be settled for less.
+       * The time may be later: the line is longer than a verdict looks at, handlers decide about it, or the bucket is paused. Or it may
+       * be earlier: it counts starts that may still be settled for less.
        */
       readonly isEstimate?: true | undefined
     }
@@ -94,7 +94,8 @@ interface Outlook {
 
 function decide(bucket: Bucket, { deadline }: AdmitRequest, now: number, outlook: Outlook): Verdict {
   const { departsAt, reachedAt = departsAt, isSure, retriesAhead, room } = outlook
-  const isEstimate = outlook.isEstimate || undefined
+  // It is unknown when a paused bucket departs again.
+  const isEstimate = outlook.isEstimate || bucket.paused || undefined
   // The end of the line keeps its time while the line moves towards it: later, the same deadline reaches as far.
   const late = reachedAt - deadline
   const inTime = late > ROUNDING ? now + late : now
@@ -102,12 +103,11 @@ function decide(bucket: Bucket, { deadline }: AdmitRequest, now: number, outlook
   if (room > now) {
     const reason = bucket.paused ? 'paused' : 'full'
     // By then it may be sure to be late.
-    const isRoomEstimate = outlook.isRoomEstimate || inTime > room || undefined
+    const isRoomEstimate = outlook.isRoomEstimate || bucket.paused || inTime > room || undefined
     return { accepted: false, reason, retryAt: room, isEstimate: isRoomEstimate }
   }
-  // It is unknown when a paused bucket departs again, so a deadline cannot be promised.
   if (bucket.paused && deadline !== Number.POSITIVE_INFINITY) {
-    return { accepted: false, reason: 'paused', retryAt: now + bucket.limit.interval }
+    return { accepted: false, reason: 'paused', retryAt: now + bucket.limit.interval, isEstimate }
   }
   return { accepted: true, departsAt, retriesAhead, isEstimate }
 }

@@ -113,15 +113,33 @@ describe.each(DRIVERS)('%s: admit', (_, open) => {
     expect(patient).toEqual(rejected('full', 1_000, 2, 2))
   })
 
-  test('a paused bucket accepts while it has room, and promises no deadline', async () => {
-    const driver = await openFor(open, '2, 1/s')
-    await driver.lineUp('x', at(0))
-    await driver.pause('a', at(0))
-    const urgent = request('z', { deadline: at(60) })
-    expect(await driver.admit(urgent, at(0))).toEqual(rejected('paused', 1_000, 1, 2))
-    expect(await driver.admit(request('y'), at(0))).toEqual(accepted('y', 2, 1, [2, 2]))
-    expect(await driver.admit(request('z'), at(0))).toEqual(rejected('paused', 1_000, 2, 2))
-  })
+  test.each(['2, 1/s', '2, 1/s, 90/minute'])(
+    'a paused bucket accepts while it has room, and promises neither a deadline nor a time: %s',
+    async (limit) => {
+      const driver = await openFor(open, limit)
+      const isEstimate = true
+      await driver.lineUp('x', at(0))
+      await driver.pause('a', at(0))
+      const urgent = request('z', { deadline: at(60) })
+      expect(await driver.admit(urgent, at(0))).toEqual({ ...rejected('paused', 1_000, 1, 2), isEstimate })
+      const late = await driver.admit(request('z', { deadline: at(0.5) }), at(0))
+      expect(late).toEqual({ ...rejected('deadline', 500, 1, 2), isEstimate })
+      expect(await driver.forecast('a', 1, at(0))).toMatchObject({
+        accepted: true,
+        waitMs: 1_000,
+        isEstimate,
+      })
+      expect(await driver.admit(request('y'), at(0))).toEqual({ ...accepted('y', 2, 1, [2, 2]), isEstimate })
+      const again = await driver.admit(request('y'), at(0))
+      expect(again).toEqual({ ...accepted('y', 2, 1, [2, 2]), isEstimate, replayed: true })
+      expect(await driver.admit(request('z'), at(0))).toEqual({
+        ...rejected('paused', 1_000, 2, 2),
+        isEstimate,
+      })
+      await driver.resume('a', at(0))
+      expect(await driver.admit(request('z'), at(0))).toEqual(rejected('full', 1_000, 2, 2))
+    },
+  )
 
   test('retries count against new jobs, which learn when there is room', async () => {
     const driver = await openFor(open, '2, 1/s')

@@ -211,6 +211,22 @@ describe.each(DRIVERS)('%s: below a total', (_, open) => {
     expect(family.counts(2)['a/x/1']).toBeGreaterThanOrEqual(9)
   })
 
+  test.each(['a/', 'a/x/', 'a/x/1'])('while %s is paused, no answer promises a time', async (name) => {
+    const family = await FamilyStage.open(open, { '*': '9, 10/s', 'a/': '200, 10/s', 'a/x/': '3, 10/s' })
+    const { driver, now } = family
+    const isEstimate = true
+    await driver.pause(name, now)
+    expect(await driver.forecast('a/x/1', 1, now)).toMatchObject({ accepted: true, waitMs: 0, isEstimate })
+    expect(await family.admit('a/x/1')).toMatchObject({ accepted: true, waitMs: 0, isEstimate })
+    const urgent = await family.admit('a/x/1', { deadline: at(60) })
+    expect(urgent).toMatchObject({ reason: 'paused', retryAfterMs: 100, isEstimate })
+    await family.fill('a/x/1', 2)
+    const full = await family.admit('a/x/1')
+    expect(full).toMatchObject({ accepted: false, at: 'a/x/', retryAfterMs: 100, isEstimate })
+    await driver.resume(name, now)
+    expect(await family.admit('a/x/1')).not.toHaveProperty('isEstimate')
+  })
+
   test('a freeze that is over, and one of a key, hold nobody longer', async () => {
     const family = await FamilyStage.open(open, { '*': '100, 20/s', 'a/': '200, 20/s' })
     await family.driver.freeze('a/', at(1), family.now)

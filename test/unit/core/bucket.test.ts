@@ -153,14 +153,19 @@ test('a deadline that cannot be kept is rejected, and accepted as soon as it can
 
 test('a paused bucket takes jobs while there is room, but promises no deadline', () => {
   const bucket = { ...bucketOf('2, 10/s'), paused: true }
-  expect(admit(bucket, one, 0, [])).toMatchObject({ accepted: true, departsAt: 0 })
+  expect(admit(bucket, one, 0, [])).toMatchObject({ accepted: true, departsAt: 0, isEstimate: true })
   expect(admit(bucket, { cost: 1, deadline: 500 * MS }, 0, line(1))).toEqual({
     accepted: false,
     reason: 'paused',
     retryAt: 100 * MS,
+    isEstimate: true,
   })
   admit(bucket, one, 0, line(1))
-  expect(judge(bucket, one, 0, line(2))).toMatchObject({ accepted: false, reason: 'paused' })
+  expect(judge(bucket, one, 0, line(2))).toMatchObject({
+    accepted: false,
+    reason: 'paused',
+    isEstimate: true,
+  })
 })
 
 test('a retry keeps its place: new jobs are rejected until it has departed', () => {

@@ -86,14 +86,15 @@ do
     -- No process has said yet when the clocks of the zone are set then.
     bucket.isBeyond = quota.isBeyond
     local is_uncertain = bucket.inRetry > 0 or parts.places ~= nil or bucket.isBeyond
-    local is_estimate = is_uncertain or not is_followed or may_be_earlier
+    local is_paused = bucket.paused == 1
+    local is_estimate = is_uncertain or not is_followed or may_be_earlier or is_paused
     local late = deadline < INF and usage.reached_at(bucket, departs_at, deadline, now) - deadline or -INF
     local in_time = late > ROUNDING and now + late or now
     local is_sure = in_time > now and (not may_be_earlier or usage.is_surely_late(bucket, charges, deadline, now))
     if is_sure and in_time > room then return nil, 'deadline', in_time, is_estimate end
     -- By then it may be sure to be late.
-    if room > now then return nil, bucket.paused == 1 and 'paused' or 'full', room, is_uncertain or not is_room_exact or in_time > room end
-    if bucket.paused == 1 and deadline ~= INF then return nil, 'paused', now + bucket.interval, false end
+    if room > now then return nil, is_paused and 'paused' or 'full', room, is_uncertain or not is_room_exact or is_paused or in_time > room end
+    if is_paused and deadline ~= INF then return nil, 'paused', now + bucket.interval, true end
     return departs_at, bucket.inLine + bucket.inHanded + bucket.inBack + retries_ahead + 1, nil, is_estimate
   end
 

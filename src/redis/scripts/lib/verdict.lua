@@ -24,15 +24,16 @@ local function judge_alone(bucket, cost, settings, deadline, now)
   local departs_at, retries_ahead = departure_behind(bucket, bucket.projection)
   local late = departs_at - deadline
   local in_time = late > ROUNDING and now + late or now
+  local is_paused = bucket.paused == 1
   local excess = bucket.waiting + cost - bucket.capacity
   if excess > 0 then
     local room = entries.departure_of(excess, bucket, now)
-    if in_time > room then return nil, 'deadline', in_time end
-    return nil, bucket.paused == 1 and 'paused' or 'full', room
+    if in_time > room then return nil, 'deadline', in_time, is_paused end
+    return nil, is_paused and 'paused' or 'full', room, is_paused
   end
-  if in_time > now then return nil, 'deadline', in_time end
-  if bucket.paused == 1 and deadline ~= INF then return nil, 'paused', now + bucket.interval end
-  return departs_at, bucket.inLine + bucket.inHanded + bucket.inBack + retries_ahead + 1
+  if in_time > now then return nil, 'deadline', in_time, is_paused end
+  if is_paused and deadline ~= INF then return nil, 'paused', now + bucket.interval, true end
+  return departs_at, bucket.inLine + bucket.inHanded + bucket.inBack + retries_ahead + 1, nil, is_paused
 end
 
 -- Returns departsAt and position; or nil, the reason, and when the same request would be accepted. What `usage.judge` and
