@@ -5,7 +5,15 @@ import { parseStoredLimit } from '../core/limit.ts'
 import { nameOfQuota } from '../core/quota-input.ts'
 import type { RuleView } from '../core/rule-view.ts'
 import { summaryOf } from './explanation-text.ts'
-import { FROZEN, lineText, PAUSED, placesText, quotaText, SPACED, spokenDuration } from './hold-text.ts'
+import {
+  frozenText,
+  lineText,
+  pausedText,
+  placesText,
+  quotaText,
+  SPACED,
+  spokenDuration,
+} from './hold-text.ts'
 import type { JobFacts, Stall, TotalFacts, UnderTotals, WaitFacts } from './job-facts.ts'
 import { bindingTotal, departureOf, holdsOfTotal, shareHold, turnOf } from './totals-text.ts'
 
@@ -49,9 +57,9 @@ function holdsOf(facts: JobFacts, wait: WaitFacts, isGoverned: boolean): Hold[] 
   }
   // A job that has its slot departs, whatever happens to the bucket meanwhile.
   if (handed?.slot === undefined) {
-    if (paused) hold('paused', PAUSED)
+    if (paused) hold('paused', pausedText())
     if (stall !== undefined) hold(...stallHold(stall, wait, now))
-    hold('frozen', FROZEN, frozenUntil)
+    hold('frozen', frozenText(), frozenUntil)
     if (readyAt !== undefined) hold('backoff', `it backs off after attempt ${facts.attempt}`, readyAt)
     if (parts?.isFull) hold('place', placesText(limit))
     if (parts?.quota !== undefined) {

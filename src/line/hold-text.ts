@@ -3,9 +3,18 @@ import type { Limit } from '../core/limit.ts'
 import { nameOfQuota } from '../core/quota-input.ts'
 import type { Ahead, LineHold } from './job-facts.ts'
 
-export const PAUSED = 'the bucket is paused until it is resumed'
-export const FROZEN = 'the bucket is frozen'
+/** What a limit is of that is no total. */
+const BUCKET = 'the bucket'
 export const SPACED = 'the previous departure keeps the next one away'
+
+/** @param of path of the total that is paused, if one is */
+export function pausedText(of = BUCKET): string {
+  return `${of} is paused until it is resumed`
+}
+
+export function frozenText(of = BUCKET): string {
+  return `${of} is frozen`
+}
 
 /** Without `now` the time is left out. */
 export function quotaText({ quotas }: Pick<Limit, 'quotas'>, hold: LineHold, now?: number): string {

@@ -3,7 +3,7 @@ import { MILLISECOND } from '../core/duration.ts'
 import type { Hold } from '../core/hold.ts'
 import type { Limit } from '../core/limit.ts'
 import { nameOfQuota } from '../core/quota-input.ts'
-import { FROZEN, lineText, PAUSED, placesText, quotaText, SPACED } from './hold-text.ts'
+import { frozenText, lineText, pausedText, placesText, quotaText, SPACED } from './hold-text.ts'
 import type { LineHold } from './job-facts.ts'
 
 /** What one quota counts now, and when one more job has room; in microseconds. */
@@ -14,6 +14,8 @@ interface QuotaCount {
 
 /** A job that waits, or would, and what keeps it. Times are microseconds. */
 export interface Waits {
+  /** Of the total below which it waits; absent where the limit is that of its bucket. */
+  readonly path?: string
   /** How many jobs depart before it. */
   readonly ahead: number
   /** When other limits let it go, where there are any. */
@@ -59,8 +61,8 @@ export function partsView(
 
 /** What holds a job, in the words of an explanation: a pause, the places, a quota, and only then the line and the pace; undefined where it may go now, or something below a total holds it. */
 export function lastHoldOf(waits: Waits, limit: Limit, now: number): Hold | undefined {
-  const { ahead, readyAt = now, departsAt, quota, paused, frozenUntil, isFull, backsOff } = waits
-  if (paused) return { reason: 'paused', detail: PAUSED }
+  const { path, ahead, readyAt = now, departsAt, quota, paused, frozenUntil, isFull, backsOff } = waits
+  if (paused) return { reason: 'paused', detail: pausedText(path) }
   if (isFull) return { reason: 'place', detail: placesText(limit) }
   if (departsAt <= Math.max(readyAt, now) || departsAt === Number.POSITIVE_INFINITY) return undefined
   if (quota !== undefined) {
@@ -70,7 +72,7 @@ export function lastHoldOf(waits: Waits, limit: Limit, now: number): Hold | unde
   }
   const until = departsAt / MILLISECOND
   const isFrozen = frozenUntil > now && (ahead > 0 || frozenUntil >= departsAt)
-  if (isFrozen) return { reason: 'frozen', until: frozenUntil / MILLISECOND, detail: FROZEN }
+  if (isFrozen) return { reason: 'frozen', until: frozenUntil / MILLISECOND, detail: frozenText(path) }
   if (ahead > 0) return { reason: 'line', until, detail: lineText({ jobs: ahead, cost: ahead }) }
   if (backsOff) return { reason: 'backoff', until, detail: 'all that waits is to be tried again later' }
   return { reason: 'slot', until, detail: SPACED }

@@ -3,7 +3,7 @@ import type { Hold } from '../core/hold.ts'
 import { type Limit, parseStoredLimit } from '../core/limit.ts'
 import { nameOfQuota } from '../core/quota-input.ts'
 import { formatRate } from '../core/rate.ts'
-import { counted, numeral, placesText, quotaText } from './hold-text.ts'
+import { counted, frozenText, numeral, pausedText, placesText, quotaText } from './hold-text.ts'
 import type { TotalFacts, WaitFacts } from './job-facts.ts'
 
 export function limitOf({ limit, pattern }: TotalFacts): Limit {
@@ -66,14 +66,14 @@ export function holdsOfTotal(total: TotalFacts, now: number): Hold[] {
   const { path, paused, isFull, frozenUntil, quota } = total
   const limit = limitOf(total)
   const holds: Hold[] = []
-  if (paused) holds.push({ reason: 'paused', total: path, detail: `${path} is paused until it is resumed` })
+  if (paused) holds.push({ reason: 'paused', total: path, detail: pausedText(path) })
   if (isFull) holds.push({ reason: 'place', total: path, detail: `${placesText(limit)} of ${path}` })
   if (frozenUntil > now) {
     holds.push({
       reason: 'frozen',
       until: frozenUntil / MILLISECOND,
       total: path,
-      detail: `${path} is frozen`,
+      detail: frozenText(path),
     })
   }
   if (quota !== undefined && quota.until > now) {

@@ -112,7 +112,11 @@ describe.each(DRIVERS)('%s: the view of a total', (_, open) => {
     })
     await driver.freeze('b/', at(12), at(0.75))
     expect(await driver.family('b/', at(0.75))).toMatchObject({
-      heldBy: { reason: 'frozen', until: msAt(12) },
+      heldBy: { reason: 'frozen', until: msAt(12), detail: 'b/ is frozen' },
+    })
+    await driver.pause('b/', at(0.75))
+    expect(await driver.family('b/', at(0.75))).toMatchObject({
+      heldBy: { reason: 'paused', detail: 'b/ is paused until it is resumed' },
     })
     await driver.pause('a/x', at(0.75))
     expect(await driver.family('a/', at(0.75))).not.toHaveProperty('heldBy')

@@ -62,6 +62,6 @@ function partsOf(total: MemoryTotal, now: number) {
   const quota = usage && counted && holdAt(limit, usage, counted, slotBelow(total, now), departsAt)
   const ready = readyAt(total, now)
   const isFull = running >= limit.concurrency && ready < Number.POSITIVE_INFINITY
-  const head = { ahead: 0, readyAt: ready, departsAt, quota, paused, frozenUntil, isFull }
+  const head = { path: total.path, ahead: 0, readyAt: ready, departsAt, quota, paused, frozenUntil, isFull }
   return partsView(limit, quotaCounts(limit, usage, now), running, waiting > 0 ? head : undefined, now)
 }

@@ -83,9 +83,9 @@ function viewOf(family: Answer<typeof familyRow>, now: number): FamilyView {
 
 /** What keeps the first job below a total. */
 function firstBelow(family: Answer<typeof familyRow>): Waits {
-  const { ownDeparture: departsAt, readyAt, isPaused: paused, frozenUntil, parts } = family
+  const { path, ownDeparture: departsAt, readyAt, isPaused: paused, frozenUntil, parts } = family
   const quota = parts && quotaOfHead(parts, departsAt)
   // Nothing else keeps a job for ever that is ready below a total that is not paused.
   const isFull = departsAt === Number.POSITIVE_INFINITY && readyAt !== Number.POSITIVE_INFINITY
-  return { ahead: 0, readyAt, departsAt, quota, paused, frozenUntil, isFull }
+  return { path, ahead: 0, readyAt, departsAt, quota, paused, frozenUntil, isFull }
 }
