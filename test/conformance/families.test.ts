@@ -92,6 +92,30 @@ describe.each(DRIVERS)('%s: the view of a total', (_, open) => {
     expect(await driver.family('c/', at(1))).toMatchObject({ state: 'full', fill: 1 })
   })
 
+  test('has the limit in force, also where nothing lives below it', async () => {
+    const driver = await openFor(open, { '*': '9, 10/s', 'a/': '2, 1/s', 'a/*/': '3, 1/s', 'b/': '4, 2/s' })
+    for (const path of ['a/x/', 'b/']) await driver.pause(path, at(0))
+    await driver.setRule('a/', '5, 2/s, weight 2, 6/minute', at(1))
+    expect(await driver.family('a/', at(1))).toMatchObject({
+      limit: '5, 2/s, 6/minute, weight 2',
+      capacity: 5,
+      quotas: [{ quota: '6/minute', used: 0, amount: 6 }],
+    })
+    expect(await driver.family('a/x/', at(1))).toMatchObject({ limit: '3, 1/s', total: 'a/', paused: true })
+    await driver.setRule('a/x/', '6, 3/s, weight 3', at(2))
+    expect(await driver.family('a/x/', at(2))).toMatchObject({ pattern: 'a/x/', limit: '6, 3/s, weight 3' })
+    await driver.setRule('b/', '7, 4/s', at(3))
+    const { families } = await driver.families({ sort: 'path' }, at(3))
+    expect(families.map(({ path, limit, paused }) => [path, limit, paused])).toEqual([
+      ['a/', '5, 2/s, 6/minute, weight 2', false],
+      ['a/x/', '6, 3/s, weight 3', true],
+      ['b/', '7, 4/s', true],
+    ])
+    await driver.resume('a/x/', at(3))
+    await driver.admit(request('x', { key: 'a/x/1' }), at(3))
+    expect(await driver.startNext(at(3))).toMatchObject({ key: 'a/x/1' })
+  })
+
   test('holds the next job only by what is its own: not by the limits below it, nor by those above', async () => {
     const driver = await openFor(open, {
       ...{ '*': '9, 1/s', 'a/': '20, 2/s', 'b/': '20, 0.1/s', 'b/c/': '20, 2/s', 'd/': '20, 9/s, 2 at once' },

@@ -211,7 +211,10 @@ describe('a process that sets a limit and dies before the waiting buckets are he
     await claimsUntil(other, 1, '5, 1/m')
     await writeNext(dead, '6, 1/m')
     await claimsUntil(await RedisStage.open('9, 1/s', { prefix }), 1, '6, 1/m')
-    expect(await other.redis.hmget(shardKey(other.tag, 'meta'), 'book', 'retimed')).toEqual(['3', '3'])
+    await eventually(async () => {
+      const versions = await other.redis.hmget(shardKey(other.tag, 'meta'), 'book', 'retimed')
+      expect(versions).toEqual(['3', '3'])
+    })
   })
 })
 

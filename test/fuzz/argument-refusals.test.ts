@@ -3,11 +3,11 @@ import { openScriptLab, type ScriptLab } from './scripts/script-lab.ts'
 
 let opened: Promise<ScriptLab> | undefined
 
-/** The last sample call of the verb, with the argument at a place replaced. Redis counts places from 1. */
+/** The last sample call of the verb that has an argument at a place, with that replaced. Redis counts places from 1. */
 async function call(verb: string, at: number, value: string) {
   opened ??= openScriptLab()
   const lab = await opened
-  const sample = lab.calls.findLast((sample) => sample.verb === verb)!
+  const sample = lab.calls.findLast((sample) => sample.verb === verb && sample.values.length >= at)!
   const values = sample.values.with(at - 1, value)
   return lab.run({ ...sample, values })
 }

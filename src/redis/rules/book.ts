@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { BackendUnavailableError } from '../../core/errors.ts'
+import { isTotal } from '../../core/key.ts'
 import type { LayeredBook } from '../../core/layered-book.ts'
 import { formatLimit, hasParts, type Limit } from '../../core/limit.ts'
 import { nameOfQuota } from '../../core/quota-input.ts'
@@ -76,6 +77,20 @@ export function parseMark(mark: string | undefined): ShardMark | undefined {
   if (version === undefined || !digest || !name || others.length > 0 || !/^\d+$/.test(version))
     return undefined
   return { version: Number(version), digest, name }
+}
+
+/** The rule of a key, or of the path of a total, and the totals that it is below; of a total, it is the last of them itself. */
+export function ruledBy(
+  book: Pick<LayeredBook, 'find' | 'totalsOf'>,
+  name: string,
+): { readonly rule: Rule; readonly totals: readonly TotalRule[] } | undefined {
+  if (!isTotal(name)) {
+    const rule = book.find(name)
+    return rule && { rule, totals: book.totalsOf(name) }
+  }
+  const totals = book.totalsOf(name.slice(0, -1)).filter(({ path }) => path.length <= name.length)
+  const rule = totals.at(-1)
+  return rule?.path === name ? { rule, totals } : undefined
 }
 
 /** The rule of a key, as a verb passes it to its script, with the totals of the key; empty values if no rule applies. */

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
--- Applies the rules in force to buckets; departures of waiting jobs are computed again.
+-- Applies the rules in force to buckets, and to totals below which none lives; departures of waiting jobs are computed again.
 -- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting member summed chain total share standing rule
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', version of the caller's rule book, whether these are the last ('1' | '0'), number of buckets (0 to 100), then
---          for each: key, pattern, capacity, interval, tolerance, warm-up, cold interval, limit
--- Answers  { 'old-book', version } | { 'ok', buckets whose limit changed }
+-- ARGV     now | '', version of the caller's rule book, whether these are the last ('1' | '0'), number of them (0 to 100), then
+--          for each: key or path, pattern, capacity, interval, tolerance, warm-up, cold interval, limit
+-- Answers  { 'old-book', version } | { 'ok', how many have another limit now }
 
 local now, buckets = read_now(ARGV[1]), count(4, 8)
 expect_numbers(5, 8, buckets, 2, 3, 4, 5, 6)
@@ -16,9 +16,13 @@ if book ~= meta.book then return { 'old-book', text(meta.book) } end
 local changed = 0
 for index = 1, buckets do
   local at = 5 + (index - 1) * 8
-  -- A bucket that cannot be read must not hold up the others; a verb that names it raises the error.
-  local is_readable, bucket = pcall(read_bucket_and_line, ARGV[at])
-  if is_readable and bucket and bucket.book < book then
+  -- What cannot be read must not hold up the others; a verb that names it raises the error.
+  local is_below = is_total(ARGV[at])
+  local is_readable, bucket = pcall(is_below and family.total or read_bucket_and_line, ARGV[at])
+  if is_below then
+    local is_stale = is_readable and bucket and bucket.book < book
+    if is_stale and pcall(family.keep_chain, read_rule(at + 1, book).chain, book, now) then changed = changed + 1 end
+  elseif is_readable and bucket and bucket.book < book then
     -- Writing the bucket also adds it to the set `fill`, which an older version did not keep.
     bucket.fill = false
     if change_limit(bucket, read_rule(at + 1, book), now) then

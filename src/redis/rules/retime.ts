@@ -4,11 +4,11 @@ import { missingZone } from '../connection/redis-errors.ts'
 import { list, number, oneOf, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
-import { ruleText, ruleValues } from './book.ts'
+import { limitValue, ruledBy, ruleText, ruleValues } from './book.ts'
 import { zoneUnknownHere } from './unknown-zones.ts'
 
 const bucket = row({ key: text, pattern: text, limit: text })
-const stalePage = list(row({ version: number, next: text, buckets: rest(bucket) }))
+const stalePage = list(row({ version: number, next: text, ruled: rest(bucket) }))
 const staleScript = defineScript('stale', import.meta.url, stalePage)
 const retimeReply = list(oneOf({ ok: { changed: number }, 'old-book': { version: number } }))
 const retimeScript = defineScript('retime', import.meta.url, retimeReply)
@@ -18,7 +18,7 @@ const MOST_RETIMED = 100
 /** Below totals each takes longer. */
 const MOST_BELOW_TOTALS = 40
 
-/** A bucket and the rule that applies to it now. */
+/** A bucket or a total, and the rule that applies to it now. */
 interface Ruled {
   readonly key: string
   readonly rule: Rule
@@ -26,9 +26,9 @@ interface Ruled {
 }
 
 /**
- * Applies the rules in force to every live bucket of a shard; first to the buckets with jobs that are about to depart. Stops
- * when another process changes the book again, because that process goes through the buckets then. Buckets that are created
- * meanwhile use the new book.
+ * Applies the rules in force to every live bucket of a shard; first to the buckets with jobs that are about to depart. Totals follow with
+ * the buckets below them, and at last those below which none lives. Stops when another process changes the book again, because that
+ * process goes through the buckets then. Buckets that are created meanwhile use the new book.
  *
  * Returns false if a bucket keeps its limit because its rule counts by a time zone that is unknown here, and Redis has nothing of it,
  * either: a process that knows the zone has to go through the buckets again.
@@ -39,29 +39,38 @@ export async function retimeBuckets(
   book: () => LayeredBook,
   now?: number,
 ): Promise<boolean> {
-  const due = await retimeSome(store, shard, book, 'due', now)
-  return due === 'changed' || (await retimeSome(store, shard, book, 'all', now)) !== 'left'
+  const due = await retimeSome(store, shard, book, 'due', false, now)
+  if (due === 'changed') return true
+  const all = await retimeSome(store, shard, book, 'all', false, now)
+  if (all === 'changed') return true
+  const totals = await retimeSome(store, shard, book, 'totals', all === 'done', now)
+  return totals === 'changed' || (all === 'done' && totals === 'done')
 }
 
-/** `changed`: the book was changed again; `left`: some buckets keep their limit. */
+/**
+ * `changed`: the book was changed again; `left`: some buckets keep their limit.
+ *
+ * @param isLast whether the book applies to all once these follow it
+ */
 async function retimeSome(
   store: Store,
   shard: number,
   book: () => LayeredBook,
-  which: 'due' | 'all',
+  which: 'due' | 'all' | 'totals',
+  isLast: boolean,
   now: number | undefined,
 ): Promise<'done' | 'changed' | 'left'> {
   let outcome: 'done' | 'left' = 'done'
   let cursor = '0'
   do {
-    const { next, buckets } = await store.run(staleScript, shard, [which, cursor])
-    const ruled = buckets.flatMap(({ key, pattern, limit }): Ruled[] => {
-      const rule = book().find(key)
-      // A bucket whose rule is unchanged gets the version when it is next written.
-      if (rule === undefined) return []
-      const totals = book().totalsOf(key)
-      if (rule.pattern === pattern && ruleText(rule.limit, totals) === limit) return []
-      return [{ key, rule, totals }]
+    const { next, ruled: stale } = await store.run(staleScript, shard, [which, cursor])
+    const ruled = stale.flatMap(({ key, pattern, limit }): Ruled[] => {
+      const found = ruledBy(book(), key)
+      // One whose rule is unchanged gets the version when it is next written.
+      if (found === undefined) return []
+      const { rule, totals } = found
+      const ruledAs = which === 'totals' ? limitValue(rule.limit) : ruleText(rule.limit, totals)
+      return rule.pattern === pattern && ruledAs === limit ? [] : [{ key, rule, totals }]
     })
     const unknown = ruled.filter(({ rule }) => zoneUnknownHere(rule.limit) !== undefined)
     const known = ruled.filter(({ rule }) => zoneUnknownHere(rule.limit) === undefined)
@@ -72,8 +81,8 @@ async function retimeSome(
       return true
     })
     if (!applied) return 'changed'
-    const isLast = which === 'all' && next === '0' && outcome === 'done'
-    if (!(await apply(store, shard, book, known, isLast, now))) return 'changed'
+    const isEnd = isLast && next === '0' && outcome === 'done'
+    if (!(await apply(store, shard, book, known, isEnd, now))) return 'changed'
     cursor = next
   } while (cursor !== '0')
   return outcome

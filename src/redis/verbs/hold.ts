@@ -1,9 +1,7 @@
 import { NoLimitError, ShardCountError } from '../../core/errors.ts'
-import { isTotal } from '../../core/key.ts'
-import type { LayeredBook } from '../../core/layered-book.ts'
 import { type FullMemory, fullMemory } from '../connection/full-memory.ts'
 import { agreed } from '../rules/agreed.ts'
-import { ruleValues } from '../rules/book.ts'
+import { ruledBy, ruleValues } from '../rules/book.ts'
 import type { RedisRules } from '../rules/redis-rules.ts'
 import { flag, list, number, oneOf } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
@@ -31,14 +29,6 @@ export interface Holding {
   readonly isLifted: boolean
 }
 
-/** Of a total, its own rule is the last of its totals. */
-function ruleOfHeld(book: LayeredBook, key: string): (string | number)[] {
-  if (!isTotal(key)) return ruleValues(book.find(key), book.totalsOf(key))
-  const totals = book.totalsOf(key.slice(0, -1)).filter(({ path }) => path.length <= key.length)
-  const own = totals.at(-1)
-  return own?.path === key ? ruleValues(own, totals) : ruleValues(undefined, [])
-}
-
 /**
  * Stops the departures of a bucket, and lets them go on: `freeze` for a duration (the longest freeze counts) until `unfreeze`,
  * `pause` until `resume`. Where the memory of Redis is nearly full, no bucket is made for it: only one that is live is held.
@@ -51,8 +41,9 @@ export function holdVerbs(store: Store, rules: RedisRules, memory: FullMemory) {
     const operation = operationName()
     const found = await agreed(rules, shard, () => {
       const { version, book } = rules
+      const { rule, totals } = ruledBy(book, key) ?? {}
       const given = [operation, verb, key, duration, memory.isFull ? '0' : '1', version, store.shards]
-      return store.write(script, shard, [...given, ...ruleOfHeld(book, key)], now)
+      return store.write(script, shard, [...given, ...ruleValues(rule, totals)], now)
     })
     if (found.kind === 'no-limit') throw new NoLimitError(key)
     if (found.kind === 'no-room') throw fullMemory('no new bucket is held')
