@@ -17,6 +17,8 @@ type Standing = 'ready' | 'held' | 'frozen' | 'away' | 'gone'
 
 /** Tags that are forgotten at once: as many go in the long run as come. */
 const MOST_FORGOTTEN = 4
+/** Weights are summed in parts of one so small: a binary fraction, so that what came and went leaves nothing behind. */
+export const WEIGHT_PART = 2 ** -32
 
 /**
  * Shares one limit fairly among children: start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996). Each child has a tag, the
@@ -95,7 +97,7 @@ export class FairQueue<Child extends FairChild> {
   join(child: Child, use: number): void {
     this.#part(child)
     this.note(child, use)
-    this.#weights += child.weight
+    this.#weights += weigh(child.weight)
     this.#joining = Math.min(
       Math.max(this.#joining + use / this.#weights, this.#virtual),
       this.#virtual + this.#largest,
@@ -157,7 +159,7 @@ export class FairQueue<Child extends FairChild> {
 
   /** Another weight, which counts from the next departure on. */
   reweigh(child: Child, weight: number): void {
-    if (takesPart(child)) this.#weights += weight - child.weight
+    if (takesPart(child)) this.#weights += weigh(weight) - weigh(child.weight)
     child.weight = weight
   }
 
@@ -188,7 +190,7 @@ export class FairQueue<Child extends FairChild> {
     else if (child.standing === 'away') this.#away.remove(child)
     else if (child.standing !== 'gone') this.#later.remove(child)
     if (child.standing === 'frozen') this.#frozen -= 1
-    if (takesPart(child)) this.#weights = this.size === 0 ? 0 : this.#weights - child.weight
+    if (takesPart(child)) this.#weights = this.size === 0 ? 0 : this.#weights - weigh(child.weight)
     child.standing = 'gone'
   }
 
@@ -203,6 +205,11 @@ export class FairQueue<Child extends FairChild> {
       this.#part(this.#away.peek()!)
     }
   }
+}
+
+/** What a weight adds to a sum of them. */
+export function weigh(weight: number): number {
+  return Math.floor(weight / WEIGHT_PART + 0.5) * WEIGHT_PART
 }
 
 function takesPart({ standing }: FairChild): boolean {

@@ -1,4 +1,5 @@
 import { nextSlot } from './bucket.ts'
+import { weigh } from './fair-queue.ts'
 import { type Child, type Total, type TotalledBucket, totalsAbove } from './total.ts'
 
 /** Where a job of a bucket stands below one of the totals above it. */
@@ -32,7 +33,7 @@ export function* placesUnder(
   for (const total of totalsAbove(bucket)) {
     const { bucket: shared, queue, waiting } = total
     const isIn = child.standing === 'ready' || child.standing === 'held'
-    const { weight } = child
+    const weight = weigh(child.weight)
     const weights = queue.weights + (isIn ? 0 : weight)
     before = Math.max(0, Math.min(waiting - counted, (before * weights) / weight))
     const departsAt = nextSlot(shared, now) + shared.limit.interval * before

@@ -72,6 +72,23 @@ describe.each(DRIVERS)('%s: a job below totals', (_, open) => {
     expect(detail).toMatch(/^1 other of a\/ shares 1\/s, of which it has \d+ %; it goes next$/)
   })
 
+  test('has its share once the others have gone, whatever their weights were', async () => {
+    const weights = { 'a/x': 1.55, 'a/y': 1.55, 'a/z': 0.1, 'a/u': 333.3, 'a/v': 0.7 }
+    const limits = Object.entries(weights).map(([key, weight]) => [key, `99, 10/s, weight ${weight}`])
+    const driver = await openFor(open, { ...Object.fromEntries(limits), 'a/': '999, 1/s' })
+    for (const round of [0, 1, 2]) {
+      const job = (key: string) => `${key}${round}`
+      for (const key of 'uvxyz') await driver.admit(request(job(key), { key: `a/${key}` }), at(0))
+      const [{ share } = { share: 0 }] = (await explained(driver, job('y'), 0)).totals ?? []
+      expect(share).toBeCloseTo(1.55 / 337.2, 9)
+      for (const key of 'zuv') await driver.cancel(job(key), at(0))
+      expect((await explained(driver, job('y'), 0)).totals).toMatchObject([{ others: 1, share: 1 / 2 }])
+      await driver.cancel(job('x'), at(0))
+      expect((await explained(driver, job('y'), 0)).totals).toMatchObject([{ others: 0, share: 1 }])
+      await driver.cancel(job('y'), at(0))
+    }
+  })
+
   test('alone has exact times, and no bound where the total has more than a pace', async () => {
     const driver = await openFor(open, { '*': '99, 10/s', 'a/': '99, 1/s', 'b/': '99, 1/s, 3/minute' })
     await driver.admit(request('x', { key: 'a/x' }), at(0))

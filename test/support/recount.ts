@@ -43,7 +43,7 @@ const SCRIPT = withLibraries(
       add(path, 'children', 1)
       if child.standing == 1 then
         add(path, 'takers', 1)
-        add(path, 'weights', child.weight)
+        add(path, 'weights', family.weigh(child.weight))
       end
       local n = family.total(path).n
       local places = 0

@@ -1,5 +1,6 @@
 import { ROUNDING } from '../../core/bucket.ts'
 import { MILLISECOND, SECOND } from '../../core/duration.ts'
+import { WEIGHT_PART } from '../../core/fair-queue.ts'
 import type { JobState } from '../../core/job.ts'
 import { MOST_NOTES, MOST_WATCHED, WATCHED_FOR } from '../../core/line-view.ts'
 import * as meter from '../../core/meter.ts'
@@ -75,7 +76,7 @@ export function shardPrelude({ isReadOnly }: { readonly isReadOnly: boolean }): 
     quotaConstants(),
     'local usage, forward, loss, entries = { work = 0, isEnough = false, pace = false }, {}, {}, {}',
     // What a call knows of totals.
-    `local family = { SHARE_OF_ROOM = ${SHARE_OF_ROOM}, totals = false, touched = false, unwritten = false, buckets = false, horizon = false, isReadOnly = ${isReadOnly} }`,
+    `local family = { SHARE_OF_ROOM = ${SHARE_OF_ROOM}, WEIGHT_PART = ${WEIGHT_PART}, totals = false, touched = false, unwritten = false, buckets = false, horizon = false, isReadOnly = ${isReadOnly} }`,
   ].join('\n')
 }
 

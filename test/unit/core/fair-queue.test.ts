@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { FairQueue } from '../../../src/core/fair-queue.ts'
 import { LineOfChild, SharedLimit } from '../../support/shared-limit.ts'
 
 const flood = (jobs: number, cost = 1) => Array.from({ length: jobs }, () => cost)
@@ -218,6 +219,23 @@ test('a child that is dropped leaves its share to the others, and begins anew if
   const before = one.served
   limit.run(300)
   expect(one.served - before).toBe(100)
+})
+
+test('children that come and go leave nothing of their weights behind', () => {
+  const queue = new FairQueue<LineOfChild>()
+  const stays = new LineOfChild({ weight: 1.55 })
+  queue.join(stays, 1)
+  const alone = queue.weights
+  expect(alone).toBeCloseTo(1.55, 9)
+  for (let turn = 0; turn < 100; turn++) {
+    const others = [0.001, 0.1, 0.7, 1.1, 1.55, 333.3, 1e6 / 3].map((weight) => new LineOfChild({ weight }))
+    for (const other of others) queue.join(other, 1)
+    for (const other of others) queue.reweigh(other, other.weight * 1.1)
+    for (const other of others) queue.leave(other)
+  }
+  expect(queue.weights).toBe(alone)
+  queue.leave(stays)
+  expect(queue.weights).toBe(0)
 })
 
 test('a new weight of a child without work counts once it has some', () => {

@@ -5,12 +5,13 @@ do
   local IN = 1
 
   -- When the pace of the total lets a job go that has `ahead` units before it in its child; `counted`: its cost, if it waits already;
-  -- `is_handed`: what was not handed over comes behind it. And how many units of the family are before it, and the weights of all that share.
+  -- `is_handed`: what was not handed over comes behind it. And how many units of the family are before it, its weight and those of all that share.
   function family.place_under(total, child, ahead, counted, now, is_handed)
-    local weights = total.weights + (child.standing == IN and 0 or child.weight)
+    local weight = family.weigh(child.weight)
+    local weights = total.weights + (child.standing == IN and 0 or weight)
     local all = is_handed and total.handed or total.waiting - total.grantedCost
-    ahead = math.max(0, math.min(all - counted, ahead * weights / child.weight))
-    return next_slot(total, now) + total.interval * ahead, ahead, weights
+    ahead = math.max(0, math.min(all - counted, ahead * weights / weight))
+    return next_slot(total, now) + total.interval * ahead, ahead, weight, weights
   end
 
   -- The quota of the total that has room last for a job of this cost, if none has at `at`; see usage.hold_by.
@@ -29,10 +30,10 @@ do
   function family.places_above(bucket, cost, settings, ahead, counted, now, is_handed)
     local found, child = {}, bucket.member
     for index, total in ipairs(family.totals_of(bucket)) do
-      local departs_at, before, weights = family.place_under(total, child, ahead, counted, now, is_handed)
+      local departs_at, before, weight, weights = family.place_under(total, child, ahead, counted, now, is_handed)
       local others = total.takers - (child.standing == IN and 1 or 0)
       found[index] = {
-        total.key, total.pattern, usage.limit_text(total), text(others), text(child.weight), text(weights), text(before), text(departs_at),
+        total.key, total.pattern, usage.limit_text(total), text(others), text(weight), text(weights), text(before), text(departs_at),
         text(total.frozen), text(total.paused), usage.is_full(total, total.running + total.grants) and '1' or '0',
         hold_of(total, cost, settings, departs_at),
       }

@@ -74,7 +74,7 @@ do
     local keeps_slots = is_pace_alone(before.chain) and is_pace_alone(text)
     family.keep_chain(text, book, now)
     bucket.member = {
-      weight = weight, tag = before.tag, standing = before.standing, chain = text, reweighed = (before.reweighed or 0) + weight - before.weight,
+      weight = weight, tag = before.tag, standing = before.standing, chain = text, reweighed = (before.reweighed or 0) + family.weigh(weight) - family.weigh(before.weight),
       slots = keeps_slots and before.slots or {}, counted = keeps_slots and before.counted or {},
     }
   end

@@ -30,7 +30,7 @@ do
       total.virtual, total.largest = math.max(total.virtual, total.highest), 0
     end
     total.largest = math.max(total.largest, use / child.weight)
-    total.takers, total.weights = total.takers + 1, total.weights + child.weight
+    total.takers, total.weights = total.takers + 1, total.weights + family.weigh(child.weight)
     total.joining = math.min(math.max(total.joining + use / total.weights, total.virtual), total.virtual + total.largest)
     child.tag, child.standing = math.max(child.tag, total.joining), IN
     total.highest = math.max(total.highest, child.tag)
@@ -51,7 +51,7 @@ do
     local is_in = due ~= nil and frozen <= (family.horizon or time_read)
     if child.standing == IN and not is_in then
       total.takers = total.takers - 1
-      total.weights = total.takers == 0 and 0 or total.weights - child.weight
+      total.weights = total.takers == 0 and 0 or total.weights - family.weigh(child.weight)
     end
     if is_in and child.standing ~= IN then join(total, child, use_of_first()) end
     child.standing = is_in and IN or due ~= nil and FROZEN or OUT

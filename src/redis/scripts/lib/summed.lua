@@ -7,6 +7,11 @@ do
     return bucket.waiting, bucket.running, bucket.inHanded, bucket.handed, bucket.turns, bucket.grantedCost, bucket.granted ~= '' and 1 or 0
   end
 
+  -- What a weight adds to a sum of them: `weigh` of src/core/fair-queue.ts.
+  function family.weigh(weight)
+    return math.floor(weight / family.WEIGHT_PART + 0.5) * family.WEIGHT_PART
+  end
+
   -- The bucket is as it is written: what its totals count of it.
   function family.note(bucket)
     bucket.summed = { sums_of(bucket) }

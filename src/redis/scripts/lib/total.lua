@@ -70,7 +70,7 @@ do
       if above then above.children = above.children + 1 end
     end
     if total.weight ~= rule.weight then
-      if above and total.standing == 1 then above.weights = above.weights + rule.weight - total.weight end
+      if above and total.standing == 1 then above.weights = above.weights + family.weigh(rule.weight) - family.weigh(total.weight) end
       total.weight = rule.weight
     end
     family.touch(total)
