@@ -35,12 +35,17 @@ export class FamilyBook {
     }
   }
 
-  /** From now on the job waits. */
+  /** The job departs later, or at once. */
   accepted(arrival: Arrival): void {
     for (const { total, child } of this.#placesOf(arrival.key)) total.accepted(child, arrival)
   }
 
-  /** A job that waited departs. Events must come in the order of time. */
+  /** The job that was accepted last has not departed at once. */
+  waits({ key }: Arrival): void {
+    for (const { total } of this.#placesOf(key)) total.noteWaiting()
+  }
+
+  /** A job that was accepted departs. Events must come in the order of time. */
   departed(arrival: Arrival, at: number): void {
     for (const { total, child } of this.#placesOf(arrival.key)) total.departed(child, arrival, at)
   }
@@ -90,6 +95,7 @@ class ChildRecord implements CountedChild {
   readonly weight: number
   readonly arrivedAt: number[] = []
   readonly waits: number[] = []
+  readonly costs: number[] = []
   rejected = 0
   used = 0
   usedMeanwhile = 0
@@ -106,9 +112,10 @@ class ChildRecord implements CountedChild {
     if (this.waiting++ === 0) this.#usedBefore = usedByAll
   }
 
-  departed(arrivedAt: number, at: number, use: number, usedByAll: number): void {
+  departed({ at: arrivedAt, cost }: Arrival, at: number, use: number, usedByAll: number): void {
     this.arrivedAt.push(arrivedAt)
     this.waits.push(at - arrivedAt)
+    this.costs.push(cost)
     this.used += use
     if (--this.waiting === 0) this.usedMeanwhile += usedByAll - this.#usedBefore
   }
@@ -156,8 +163,11 @@ class TotalRecord {
     this.arrivals++
     if (this.#jobs++ === 0) this.#busySince = at
     this.#waiting += cost
-    this.mostWaiting = Math.max(this.mostWaiting, this.#waiting)
     child.accepted(this.#used)
+  }
+
+  noteWaiting(): void {
+    this.mostWaiting = Math.max(this.mostWaiting, this.#waiting)
   }
 
   departed(child: ChildRecord, job: Arrival, at: number): void {
@@ -168,6 +178,6 @@ class TotalRecord {
     this.#used += use
     this.#waiting -= cost
     if (--this.#jobs === 0) this.#busyTime += at - this.#busySince
-    child.departed(job.at, at, use, this.#used)
+    child.departed(job, at, use, this.#used)
   }
 }

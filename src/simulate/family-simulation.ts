@@ -100,7 +100,9 @@ export class FamilySimulation implements SimulatedLines {
     this.#spread!.accepted.add(arrival.at, 1)
     this.#waiting.set(id, entry)
     this.#advance(now)
-    if (this.#waiting.has(id)) this.#summary.filled(arrival.key, waiting, capacity, arrival.at)
+    if (!this.#waiting.has(id)) return
+    this.families.waits(arrival)
+    this.#summary.filled(arrival.key, waiting, capacity, arrival.at)
   }
 
   #reject(entry: Entry, { reason, quota, at, retryAfterMs }: Rejected, now: number): void {

@@ -53,6 +53,8 @@ export interface CountedChild {
   readonly rejected: number
   readonly arrivedAt: readonly number[]
   readonly waits: readonly number[]
+  /** In cost units. */
+  readonly costs: readonly number[]
   /** What it used of the total; and what the family used while it had work. */
   readonly used: number
   readonly usedMeanwhile: number

@@ -47,6 +47,7 @@ export class OneLine {
     this.book.accepted(arrival)
     family.waiting.push({ arrival, departsAt: outcome.departsAt })
     this.#advance(family, at)
+    if (outcome.departsAt > at) this.book.waits(arrival)
   }
 
   /** No further arrival comes: lets all that wait depart. */

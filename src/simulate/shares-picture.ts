@@ -21,10 +21,7 @@ interface Sides {
   readonly rejected: number
 }
 
-interface Jobs {
-  readonly arrivedAt: readonly number[]
-  readonly waits: readonly number[]
-}
+type Jobs = Pick<CountedChild, 'arrivedAt' | 'waits' | 'costs'>
 
 /**
  * Draws the largest family with one line and shared: who starts when, and how long all but its largest child wait.
@@ -41,10 +38,15 @@ export function renderShares(oneLine: FamilyBook, shared: FamilyBook): string | 
     return undefined
   const grid = gridOf(largest.limit.interval, [fifo, fair])
   const rate = SECOND / largest.limit.interval
+  // The limit counts units.
+  const isPlain = [fair, fifo].every(({ flood, others }) =>
+    [flood, others].every(({ costs }) => costs.every((cost) => cost === 1)),
+  )
+  const unit = isPlain ? 'jobs/s' : 'cost units/s'
   const mark = { y: rate, label: `limit ${formatRate(largest.limit.rate)}`, tone: 'velvet' as const }
   const startPanel = (title: string, sides: Sides): Panel => ({
     title,
-    unit: 'jobs/s',
+    unit,
     series: stack(sides, grid, startsOf),
     marks: [mark],
     note: sides.rejected === 0 ? undefined : `${sides.rejected.toLocaleString('en')} rejected`,
@@ -69,7 +71,7 @@ export function renderShares(oneLine: FamilyBook, shared: FamilyBook): string | 
     panels: [
       {
         title: fair.rejected === 0 ? 'Arrivals' : 'Arrivals that are accepted when shared',
-        unit: 'jobs/s',
+        unit,
         series: arrivals,
         max: Math.min(peak, highest),
         note: peak > highest ? `cut off: up to ${formatValue(peak)}/s` : undefined,
@@ -101,6 +103,7 @@ function together(children: readonly CountedChild[]): Jobs {
   return {
     arrivedAt: children.flatMap(({ arrivedAt }) => arrivedAt),
     waits: children.flatMap(({ waits }) => waits),
+    costs: children.flatMap(({ costs }) => costs),
   }
 }
 
@@ -132,10 +135,10 @@ function stack(
   grid: Grid,
   timesOf: (jobs: Jobs) => readonly number[],
 ): Series[] {
-  const below = countsIn(timesOf(others), grid)
-  const above = countsIn(timesOf(flood), grid).map((count, index) => count + below[index]!)
+  const below = unitsIn(timesOf(others), others.costs, grid)
+  const above = unitsIn(timesOf(flood), flood.costs, grid).map((units, index) => units + below[index]!)
   const perSecond = grid.width / SECOND
-  const points = (counts: readonly number[]) => pointsOf(counts, grid, (count) => count / perSecond)
+  const points = (units: readonly number[]) => pointsOf(units, grid, (count) => count / perSecond)
   const base = points(below)
   return [
     { label: name, tone: 'amber', kind: 'area', points: points(above), base },
@@ -143,10 +146,10 @@ function stack(
   ]
 }
 
-function countsIn(times: readonly number[], grid: Grid): number[] {
-  const counts = new Array<number>(grid.count).fill(0)
-  for (const time of times) counts[columnOf(time, grid)]! += 1
-  return counts
+function unitsIn(times: readonly number[], costs: readonly number[], grid: Grid): number[] {
+  const units = new Array<number>(grid.count).fill(0)
+  for (const [index, time] of times.entries()) units[columnOf(time, grid)]! += costs[index]!
+  return units
 }
 
 /** By the time of arrival, in seconds. */

@@ -3,6 +3,7 @@ import { showText } from '../display-text.ts'
 import { formatCount, formatSeconds, formatShare } from '../numbers.ts'
 import { type Column, renderTable } from '../table.ts'
 import { arrivalsOf } from './report.ts'
+import { SHARE_NOTE, totalsTables } from './totals-report.ts'
 
 interface Trial {
   /** The name of the limits. */
@@ -31,7 +32,14 @@ export function againstReport(one: Trial, other: Trial): string {
     ['its key', ...both.map(({ fullestBucket }) => showText(fullestBucket?.key ?? '-')), ''],
     ...heldRows(both),
   ]
-  return `arrivals: ${arrivalsOf(one.summary)}\n\n${renderTable(columns, rows)}`
+  const ofTotals = [one, other].flatMap(({ name, summary }) => {
+    const tables = totalsTables(summary)
+    return tables.length === 0 ? [] : [`under ${showText(name)}`, ...tables]
+  })
+  const note = ofTotals.length === 0 ? [] : [SHARE_NOTE]
+  return [`arrivals: ${arrivalsOf(one.summary)}`, renderTable(columns, rows), ...ofTotals, ...note].join(
+    '\n\n',
+  )
 }
 
 type Both = readonly [Summary, Summary]

@@ -2,6 +2,7 @@ import { Command, Option } from 'commander'
 import { quote } from '../../core/describe.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import { InvalidOptionsError } from '../../core/errors.ts'
+import { checkKey } from '../../core/key.ts'
 import { formatLimit } from '../../core/limit.ts'
 import { isRolling } from '../../core/quota.ts'
 import type { RuleBook } from '../../core/rule-book.ts'
@@ -233,7 +234,10 @@ function isThere<Value>(value: Value | undefined): value is Value {
 function openArrivals(flags: Flags, units: readonly string[], unread: UnreadNames): ArrivalBatches {
   const { arrivals, pattern } = flags
   if (arrivals !== undefined) return readArrivals(inputName(arrivals), readChunks(arrivals), units, unread)
-  if (pattern !== undefined) return generateArrivals({ ...flags, pattern })
+  if (pattern !== undefined) {
+    checkKey(`${flags.prefix ?? ''}key-${flags.keys}`, 'keys that --prefix and --keys make')
+    return generateArrivals({ ...flags, pattern })
+  }
   throw new InvalidOptionsError(`expected --arrivals <file>, or --pattern ${PATTERNS.join(' | ')}`)
 }
 

@@ -20,9 +20,14 @@ const COLUMNS = [{ title: 'child' }, { title: 'weight', align: 'right' }, ...OUT
 export const SHARE_NOTE = 'share: what a child got of what the family got while jobs of the child waited.'
 
 /** Renders what each total and its children did. Empty where no total governs a key. */
-export function totalsReport({ totals = [], furtherTotals = 0 }: Summary): string {
-  if (totals.length === 0) return ''
-  return [...totals.map(reportTotal), [...furtherNote(furtherTotals), SHARE_NOTE].join('\n')].join('\n\n')
+export function totalsReport(summary: Summary): string {
+  const tables = totalsTables(summary)
+  return tables.length === 0 ? '' : [...tables, SHARE_NOTE].join('\n\n')
+}
+
+/** The same for each total, and how many more there are. */
+export function totalsTables({ totals = [], furtherTotals = 0 }: Summary): string[] {
+  return [...totals.map(reportTotal), ...furtherNote(furtherTotals)]
 }
 
 function reportTotal(total: TotalSummary): string {

@@ -119,12 +119,31 @@ one line: first come`)
     expect(totals).toBeUndefined()
     expect(waitMs.max).toBe(1_800)
     expect(against).toMatchObject({ waitMs: { max: 10_000 }, totals: [{ path: 'a/' }] })
+    const both = ['simulate', arrivals, '--limits', rules, '--against']
+    const shown = (await run(...both, '50, 5/s')).stdout
+    expect(shown).toMatch(/^wait, longest +10 s +1\.8 s +/m)
+    expect(shown).toMatch(/\n\nunder \S+limits\.json\n\ntotal +a\/ +100, 1\/s\n/)
+    expect(shown).toMatch(/^a\/1 +1 +10 +0 +90\.9 %/m)
+    expect(shown).toContain('\n\nshare: what a child got of ')
+    expect(shown).not.toContain('\nunder 50, 5/s\n')
+    const other = file('other.json', JSON.stringify({ ...FAMILY, 'a/': '100, 2/s' }))
+    const two = (await run(...both, other)).stdout
+    expect(two.match(/^under \S+\.json$/gm)).toHaveLength(2)
+    expect(two.match(/^share: /gm)).toHaveLength(1)
   })
 
   it.each([
     [
       [arrivals, '-l', '9, 1/s', '--compare', 'fifo'],
       "expected limits with a total, such as 'stripe/', got: none",
+    ],
+    [
+      ['--pattern', 'flood', '-l', '9, 1/s', '--prefix', 'a/../'],
+      'expected the keys that --prefix and --keys make to have no segment . or .., which no URL can name, got: "a/../key-1"',
+    ],
+    [
+      ['--pattern', 'flood', '-l', '9, 1/s', '--prefix', `${'a'.repeat(250)}/`, '--keys', '1000'],
+      'to be 1 to 256 bytes, got: 259 in ',
     ],
     [
       [arrivals, '-l', '9, 1/s', '--compare', 'lifo'],

@@ -140,6 +140,7 @@ describe('a simulation with totals', () => {
     const alone = simulate({ '*': '50, 1/s', 'a/': '100, 2/s' }, [at(0, 'a/1')])
     expect(alone.summary.totals![0]!.utilisation).toBeNull()
     expect(alone.summary.fullestBucket).toBeNull()
+    expect(alone.summary.totals![0]!.mostWaiting).toBe(0)
   })
 
   it('counts what a total refuses, and how full it was', () => {

@@ -54,3 +54,10 @@ it('one line is that of the outermost total, and keys without one are left out',
   expect(nested.slice(1).reduce((sum, { accepted }) => sum + accepted, 0)).toBe(outermost!.accepted)
   expect(flooded({ '*': '9, 9/s', 'b/': TOTAL }).oneLine.book.summaries()).toEqual([])
 })
+
+it('what departs at once has not waited', () => {
+  const oneLine = new OneLine(new RuleBook({ '*': '9, 9/s', 'a/': '9, 1/s' }), 0)
+  for (const at of [0, 2, 4]) oneLine.offer({ at: at * 1e6, key: 'a/1', cost: 1 })
+  oneLine.finish()
+  expect(oneLine.book.summaries()[0]!.mostWaiting).toBe(0)
+})

@@ -8,12 +8,16 @@ import { renderShares } from '../../../src/simulate/shares-picture.ts'
 
 const FLOOD = { pattern: 'flood', seconds: 60, rate: 6, keys: 4, seed: 1, prefix: 'stripe/' } as const
 
-function draw(limits: Record<string, string>, options: GenerateOptions = FLOOD): string | undefined {
+function draw(
+  limits: Record<string, string>,
+  options: GenerateOptions = FLOOD,
+  cost = 1,
+): string | undefined {
   const book = new RuleBook(limits)
   const [oneLine, shared] = [new OneLine(book), new FamilySimulation(book)]
   for (const arrival of [...generateArrivals(options)].flat()) {
-    oneLine.offer(arrival)
-    shared.offer(arrival)
+    oneLine.offer({ ...arrival, cost })
+    shared.offer({ ...arrival, cost })
   }
   oneLine.finish()
   shared.finish()
@@ -36,6 +40,20 @@ describe('the picture of shares', () => {
     const picture = draw({ 'stripe/*': '500, 5/s', 'stripe/': '90, 5/s' })
     expect(picture).toContain('>Arrivals that are accepted when shared<')
     expect(picture!.match(/>\d+ rejected</g)).toHaveLength(2)
+  })
+
+  it('counts the units of jobs, as its limit does', () => {
+    // So long that the columns of both are equally wide.
+    const flood = { ...FLOOD, seconds: 62 }
+    const paths = (svg: string) => [...svg.matchAll(/<path[^>]*d="([^"]+)"/g)].map(([, path]) => path)
+    const plain = draw({ 'stripe/*': '500, 5/s', 'stripe/': '1000, 5/s' }, flood)!
+    const costly = draw({ 'stripe/*': '5000, 50/s', 'stripe/': '10000, 50/s' }, flood, 10)!
+    expect(plain).toContain('jobs/s')
+    expect(costly).not.toContain('jobs/s')
+    expect(costly).toContain('cost units/s')
+    expect(paths(plain).length).toBeGreaterThan(5)
+    // Ten times the units at ten times the rate are the same picture.
+    expect(paths(costly)).toEqual(paths(plain))
   })
 
   it('is whole with one child and with few arrivals, and none where no total governs a key', () => {
