@@ -5,6 +5,8 @@ const SECOND_MS = 1_000
 export const ROUNDING = 1e-9
 /** The largest Integer of a structured field. */
 const LARGEST = 999_999_999_999_999
+/** Characters of each field beyond which no total is added: a key may have a hundred of them, and proxies bound what they read. */
+const LONGEST = 1_024
 
 /** What the headers say about a bucket of a line or a meter, or about a total above it. */
 export interface Quota {
@@ -43,14 +45,43 @@ export interface Part {
  * further policy, with its unit as `qu`: `r` is what has not started in its window. Of a line it has no `t`: the jobs that wait take the
  * room first, so that a time at which a quota has some would be too early for another job.
  *
- * Totals above the key are policies of the same kind, under their own patterns.
+ * Totals above the key are policies of the same kind, under their own patterns. Of many, those are left out that do not fit into 1,024
+ * characters, what has least left first.
  */
 export function rateLimitHeaders(governing: Quota, totals: readonly Quota[] = []) {
-  const quotas = [governing, ...totals]
+  const quotas = [governing, ...fitting(totals, fieldsOf([governing]))]
+  return fieldsOf(quotas)
+}
+
+function fieldsOf(quotas: readonly Quota[]) {
   return {
     'ratelimit-policy': quotas.flatMap(policiesOf).join(', '),
     ratelimit: quotas.flatMap(freeOf).join(', '),
   }
+}
+
+/** The totals that fit behind these fields, in their order. */
+function fitting(totals: readonly Quota[], fields: ReturnType<typeof fieldsOf>): Quota[] {
+  const kept = new Set<Quota>()
+  let [policies, free] = [fields['ratelimit-policy'].length, fields.ratelimit.length]
+  for (const total of totals.toSorted((one, other) => partLeft(one) - partLeft(other))) {
+    const more = fieldsOf([total])
+    const [longer, longerFree] = [
+      policies + more['ratelimit-policy'].length + 2,
+      free + more.ratelimit.length + 2,
+    ]
+    if (Math.max(longer, longerFree) > LONGEST) continue
+    kept.add(total)
+    policies = longer
+    free = longerFree
+  }
+  return totals.filter((total) => kept.has(total))
+}
+
+/** The part that is left of what has least left; 1 where nothing was read. */
+function partLeft({ free, capacity, parts = [] }: Quota): number {
+  const line = free === undefined ? 1 : free / capacity
+  return Math.min(line, ...parts.map(({ left, amount }) => (left === undefined ? 1 : left / amount)))
 }
 
 function policiesOf({ pattern, capacity, intervalMs, parts = [] }: Quota): string[] {

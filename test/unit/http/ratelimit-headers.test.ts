@@ -76,3 +76,25 @@ test('each quota is a policy of its own, with its unit, and a time only where no
     '"*";r=2;t=1, "* 9/minute";r=7, "* 100 tokens/hour";r=10;t=3660;qu="tokens"',
   )
 })
+
+test('totals have 1,024 characters of each field, what has least left first, and keep their order', () => {
+  const governing = { pattern: '*', capacity: 4, intervalMs: 1_000, free: 4, waitMs: 0 }
+  const total = (n: number, free?: number) => {
+    return { pattern: `${'a/'.repeat(100)}${n}/`, capacity: 10, intervalMs: 1_000, free, waitMs: 0 }
+  }
+  const namesIn = (field: string) => [...field.matchAll(/(\d|\*)\/?";/g)].map(([, name]) => name)
+  const few = [total(1, 9), total(2, 2), total(3, 8), total(4, 3)]
+  const fields = Object.values(rateLimitHeaders(governing, few))
+  for (const field of fields) expect(namesIn(field)).toEqual(['*', '1', '2', '3', '4'])
+  const counted = { ...total(6, 9), parts: [{ name: '5/day', amount: 5, left: 0, windowMs: 86_400_000 }] }
+  const many = [...few, total(5, 7), counted, ...Array.from({ length: 90 }, () => total(7))]
+  for (const field of Object.values(rateLimitHeaders(governing, many))) {
+    expect(field.length).toBeLessThanOrEqual(1_024)
+    // Those that were left out had more: 9, 8 and 7 of 10, or nothing is known of them.
+    expect(namesIn(field)).toEqual(['*', '2', '4', ...namesIn(field).slice(3)])
+    expect(field).toContain('6/ 5/day";')
+  }
+  const unread = Array.from({ length: 90 }, (_, n) => total(n % 10))
+  const policies = rateLimitHeaders(governing, unread)['ratelimit-policy']
+  expect(namesIn(policies)).toEqual(['*', '0', '1', '2', '3'])
+})
