@@ -103,6 +103,45 @@ describe.each(DRIVERS)('%s: shares of a total', (_, open) => {
     expect(family.counts()['a/small']).toBeGreaterThanOrEqual(15)
   })
 
+  test.each(['a/1', 'a/1/x'])(
+    'while a large job of %s waits for a quota, a newcomer whose turn is first goes before it',
+    async (key) => {
+      const family = await FamilyStage.open(open, {
+        ...{ '*': KEYS, 'a/': '1000, 50/s, 90 tokens/second 10 each', 'a/*/': '1000, 50/s' },
+      })
+      await family.admit(key, { costs: { tokens: 80 } }, 'first')
+      await family.admit(key, { costs: { tokens: 50 } }, 'large')
+      await family.pass(0.1)
+      await family.admit('a/2', { costs: { tokens: 10 } }, 'newcomer')
+      await family.pass(0.02)
+      expect(family.starts.map(({ id }) => id)).toEqual(['first', 'newcomer'])
+      // It would go next, and needs more than is left, too.
+      await family.admit('a/3', { costs: { tokens: 20 } }, 'another')
+      await family.pass(0.1)
+      expect(family.starts.map(({ id }) => id)).toEqual(['first', 'newcomer'])
+      await family.pass(1)
+      expect(family.starts.map(({ id }) => id)).toEqual(['first', 'newcomer', 'another', 'large'])
+    },
+  )
+
+  test.each(['a/x', 'a/x/1'])(
+    'a newcomer that begins with a large job waits for its turn by what that takes of the total: %s',
+    async (key) => {
+      const family = await FamilyStage.open(open, {
+        ...{ '*': KEYS, 'a/': '1000, 50/s, 90 tokens/second 1 each', 'a/*/': '1000, 50/s' },
+      })
+      await family.fill('a/flood', 60)
+      await family.pass(0.02)
+      // It takes as much as 25 starts of the pace: half of that is its part of two.
+      await family.admit(key, { costs: { tokens: 45 } }, 'large')
+      const before = family.starts.length
+      await family.pass(0.6)
+      const turn = family.starts.findIndex(({ id }) => id === 'large') - before
+      expect(turn).toBeGreaterThanOrEqual(10)
+      expect(turn).toBeLessThanOrEqual(14)
+    },
+  )
+
   test('a tenant at its own limit does not eat the total: what waits there costs the others nothing', async () => {
     const family = await FamilyStage.open(open, { 'a/*': KEYS, 'a/limited': '10000, 1/s', 'a/': TOTAL })
     await family.fill('a/limited', 300)

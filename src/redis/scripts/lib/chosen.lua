@@ -43,7 +43,19 @@ do
     family.horizon = horizon
     for _ = 1, MOST_LOOKS do
       family.settle_all()
-      if family.due_of(total) > horizon then
+      local due, is_more, has_joined = family.due_of(total), false, false
+      if due <= horizon then
+        is_more, has_joined = family.wake(total, horizon)
+        -- Who goes next is chosen when all have joined: the claim is repeated at once.
+        if is_more then
+          usage.isEnough = true
+          return nil
+        end
+      end
+      if has_joined then
+        -- Another may be first now, and need more than the quotas of a total have.
+        total = outermost
+      elseif due > horizon then
         if total == outermost then
           -- Behind what was handed over it is due later the more time passes: the claim says when.
           family.touch(total)
@@ -52,11 +64,6 @@ do
         family.settle(total)
         total = outermost
       else
-        -- Who goes next is chosen when all have joined: the claim is repeated at once.
-        if family.wake(total, horizon) then
-          usage.isEnough = true
-          return nil
-        end
         local first = redis.call('ZRANGE', set .. total.n, 0, 0, 'WITHSCORES')
         local name, tag = first[1], tonumber(first[2])
         if not name then

@@ -20,10 +20,11 @@ do
     return math.max(child.tag, total.virtual - total.largest)
   end
 
-  -- Lets those join whose own limits let them go by then. Returns whether there are more of them than one call takes.
+  -- Lets those join whose own limits let them go by then. Returns whether there are more of them than one call takes, and
+  -- whether some have joined.
   function family.wake(total, horizon)
     local names = redis.call('ZRANGEBYSCORE', K.later .. total.n, '-inf', horizon, 'LIMIT', 0, MOST_WOKEN - woken)
-    if #names == 0 then return woken == MOST_WOKEN and redis.call('ZCOUNT', K.later .. total.n, '-inf', horizon) > 0 end
+    if #names == 0 then return woken == MOST_WOKEN and redis.call('ZCOUNT', K.later .. total.n, '-inf', horizon) > 0, false end
     local raws, ready, callers = redis.call('HMGET', K.buckets, unpack(names)), {}, {}
     for index, name in ipairs(names) do
       local raw, bucket, child = raws[index], nil, nil
@@ -52,6 +53,6 @@ do
     redis.call('ZREM', K.later .. total.n, unpack(names))
     if #ready > 0 then redis.call('ZADD', K.ready .. total.n, unpack(ready)) end
     if #callers > 0 then redis.call('ZADD', K.callers .. total.n, unpack(callers)) end
-    return woken == MOST_WOKEN and redis.call('ZCOUNT', K.later .. total.n, '-inf', horizon) > 0
+    return woken == MOST_WOKEN and redis.call('ZCOUNT', K.later .. total.n, '-inf', horizon) > 0, true
   end
 end

@@ -35,11 +35,12 @@ do
     local soonest = math.max(due, time_read)
     local at = usage.room_at(parts, use, together, soonest)
     -- Meanwhile another may come whose turn is first, and which may need less.
-    return at == soonest and due or math.max(soonest, math.min(at, later > soonest and later or INF)), has_work
+    return at == soonest and due or math.max(soonest, math.min(at, later)), has_work
   end
 
-  local function use_below(total)
-    local member = family.head_below(total)
+  -- What the first job below the child uses of the total.
+  local function use_below(total, child)
+    local member = family.head_below(child)
     if not member then return 1 end
     return (family.use_of(total, parse_member(member)))
   end
@@ -52,7 +53,7 @@ do
     total.hadChildren = total.children > 0
     if total.parent ~= '' then
       local parent = family.total(total.parent)
-      family.stand(parent, total, total.key, has_work and total.paused == 0 and due or nil, total.frozen, function() return use_below(total) end)
+      family.stand(parent, total, total.key, has_work and total.paused == 0 and due or nil, total.frozen, function() return use_below(parent, total) end)
     elseif is_last then
       if due < INF then
         redis.call('ZADD', K.due, due, total.key)
