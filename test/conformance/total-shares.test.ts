@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { at, failAndRetry, request } from '../support/backend-driver.ts'
+import { at, COMPLETED, failAndRetry, request } from '../support/backend-driver.ts'
 import { FamilyStage } from '../support/family-stage.ts'
 import { claim, openRedisBackend, startHanded } from '../support/redis-driver.ts'
 import { DRIVERS } from './drivers.ts'
@@ -141,6 +141,24 @@ describe.each(DRIVERS)('%s: shares of a total', (_, open) => {
       expect(turn).toBeLessThanOrEqual(14)
     },
   )
+
+  test('what calls are settled for counts in the share of their key', async () => {
+    const family = await FamilyStage.open(open, {
+      'a/*': KEYS,
+      'a/': '1000, 50/s, 90000 tokens/second 1 each',
+    })
+    await family.fill('a/dear', 200)
+    await family.fill('a/cheap', 200)
+    const onStart = async ({ id, key }: { readonly id: string; readonly key: string }) => {
+      // As much as four starts of the pace.
+      if (key === 'a/dear') await family.driver.settle(id, { tokens: 7_200 }, family.now)
+      await family.driver.finish(id, COMPLETED, family.now)
+    }
+    await family.pass(2, { isKept: true, onStart })
+    const { 'a/dear': dear = 0, 'a/cheap': cheap = 0 } = family.counts()
+    expect(dear + cheap).toBe(100)
+    expect(Math.abs(dear - 20)).toBeLessThanOrEqual(2)
+  })
 
   test('a tenant at its own limit does not eat the total: what waits there costs the others nothing', async () => {
     const family = await FamilyStage.open(open, { 'a/*': KEYS, 'a/limited': '10000, 1/s', 'a/': TOTAL })

@@ -1,6 +1,6 @@
 import * as bucketCore from '../../core/bucket.ts'
 import type { Limit } from '../../core/limit.ts'
-import { totalsAbove } from '../../core/total.ts'
+import { type Child, totalsAbove, useOf } from '../../core/total.ts'
 import { departUnder } from '../../core/total-departures.ts'
 import type { Costs, Quotas } from '../../core/usage.ts'
 import type { Call } from '../../line/attempt.ts'
@@ -103,7 +103,12 @@ export class Starts {
     if (bucket.member === undefined) return own !== undefined
     let isAny = own !== undefined
     const before = job.shared ?? []
+    const settled = { cost: job.cost, costs: { ...job.costs, ...amounts } }
+    let child: Child = bucket.member
     job.shared = [...totalsAbove(bucket.member)].map((total) => {
+      const { limit } = total.bucket
+      total.queue.correct(child, useOf(limit, settled) - useOf(limit, job))
+      child = total
       const start = before.find((other) => other.total === total)
       const charge = start?.charge ?? uncharged(total.bucket, job)
       if (charge !== undefined) {

@@ -40,7 +40,7 @@ do
           charges[at] = part.unit and amounts[part.unit] or usage.charges_of(parts, state.id, state.cost)[at]
         end
         local more = family.use_by(total, parts, charges, state.cost) - before
-        child.tag = child.tag + more / child.weight
+        child.tag, total.largest = child.tag + more / child.weight, math.max(total.largest, more / child.weight)
         total.highest = math.max(total.highest, child.tag)
         family.touch(total)
       end
