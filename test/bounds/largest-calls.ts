@@ -126,6 +126,14 @@ export const LARGEST_CALLS: Readonly<Record<string, LargestCall>> = {
       return () => stage.claim(DUE)
     },
   },
+  'grant a run of jobs that cost more than one': {
+    verb: 'follow',
+    limits: { '*': '1000000, 20000/s, tolerance 1ms' },
+    prepare: async (stage) => {
+      await admit(stage, 60, { cost: 2, traceparent: '00-1-2-01' }, 1)
+      return () => stage.follow(0, DUE, { key: key(0) })
+    },
+  },
   'hand jobs and turns over': {
     verb: 'claim',
     prepare: async (stage) => {

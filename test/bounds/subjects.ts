@@ -111,6 +111,7 @@ const MORE: Readonly<Record<string, Subject>> = {
   time: ({ lines: { stage } }) => stage.backend.store.time(0),
   zones: ({ lines: { stage } }) => stage.backend.store.writeZones(0, ['Europe/Berlin']),
   'are they handed': ({ lines: { stage } }) => stage.backend.verbs.areHanded(0, [{ id: 'a', epoch: 1 }]),
+  follow: ({ lines: { stage } }) => stage.follow(1e12, LATER),
   fetch: ({ lines: { stage } }) => stage.backend.verbs.fetch(0, [{ id: 'a', epoch: 1 }]),
   resign: ({ lines: { stage } }) => stage.backend.verbs.resign(0, 's1'),
   'take a turn and leave': async ({ lines: { stage } }) => {

@@ -35,9 +35,12 @@ test.each([
 })
 
 test.each([1_000, 20_000])(
-  'of a bucket at %i/s 16 at most are handed over, and one more as one starts',
+  'of a bucket at %i/s with a quota 16 at most are handed over, and one more as one starts',
   async (rate) => {
-    const stage = await RedisStage.open({ '*': { capacity: 999, rate: `${rate}/s`, tolerance: '0.01ms' } })
+    const quotas = [{ amount: 9_999, per: 'day' }]
+    const stage = await RedisStage.open({
+      '*': { capacity: 999, rate: `${rate}/s`, tolerance: '0.01ms', quotas },
+    })
     for (let index = 0; index < 40; index++) await stage.admit(`j${index}`, 0)
     const handed = await stage.hand(0, 250)
     expect(ids(handed)).toEqual(Array.from({ length: 16 }, (_, index) => `j${index}`))
@@ -50,21 +53,21 @@ test.each([1_000, 20_000])(
 )
 
 test('hands over one of each bucket in turn, however long another line has been overdue', async () => {
-  const stage = await RedisStage.open('999, 100/s')
+  const stage = await RedisStage.open('999, 20/s')
   for (let index = 0; index < 9; index++) await stage.admit(`h${index}`, 0, { key: 'hot' })
   await stage.lineUp('x', 0.9, { key: 'x' })
   await stage.lineUp('yz', 0.95, { key: 'y' })
-  const { jobs } = await stage.claim(1, { lookAhead: 50_000 })
+  const { jobs } = await stage.claim(1, { lookAhead: 250_000 })
   expect(ids(jobs)).toEqual(['h0', 'x', 'y', 'h1', 'z', 'h2', 'h3', 'h4'])
 })
 
 test('where not all can go in one call, each bucket gets its share of it', async () => {
-  const stage = await RedisStage.open('999, 100/s')
+  const stage = await RedisStage.open('999, 20/s')
   for (let index = 0; index < 9; index++) await stage.admit(`h${index}`, 0, { key: 'hot' })
   await stage.lineUp('x', 0.95, { key: 'x' })
-  expect(ids((await stage.claim(1, { lookAhead: 50_000, most: 3 })).jobs)).toEqual(['h0', 'x', 'h1'])
+  expect(ids((await stage.claim(1, { lookAhead: 250_000, most: 3 })).jobs)).toEqual(['h0', 'x', 'h1'])
   await stage.lineUp('w', 0.96, { key: 'w' })
-  expect(ids((await stage.claim(1, { lookAhead: 50_000, most: 3 })).jobs)).toEqual(['h2', 'w', 'h3'])
+  expect(ids((await stage.claim(1, { lookAhead: 250_000, most: 3 })).jobs)).toEqual(['h2', 'w', 'h3'])
   await stage.balances()
 })
 

@@ -11,7 +11,7 @@ describe('grants', () => {
     await stage.lineUp('x', 0, { data: '[{}]', cost: 2 })
     const [x] = await stage.hand(0)
     expect(await stage.gate(x!, 0.002)).toEqual({
-      kind: 'granted',
+      ...{ kind: 'granted', mayRun: false },
       slot: at(0.002),
       due: at(0.002),
       startAt: at(0.002),
@@ -160,7 +160,7 @@ describe('a late start', () => {
   })
 
   test('that kept its slot lets the next one come nearer by a little at the most, and the grid is caught up with', async () => {
-    const stage = await RedisStage.open('9, 100/s')
+    const stage = await RedisStage.open('9, 100/s, 9999/day')
     await stage.lineUp('wxyz', 0)
     await stage.run(0)
     const [x] = await stage.hand(0.01)

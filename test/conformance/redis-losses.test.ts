@@ -82,7 +82,7 @@ describe('after a failover', () => {
 
 describe('after a restart of the server', () => {
   it('what was handed over and has no slot is handed over again at once, in its order', async () => {
-    const stage = await RedisStage.open('9, 100/s')
+    const stage = await RedisStage.open('9, 100/s, 9999/day')
     await stage.lineUp('wxyz', 0)
     const before = await stage.hand(0, 30)
     expect(before.map(({ id }) => id)).toEqual(['w', 'x', 'y'])

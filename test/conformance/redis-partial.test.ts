@@ -130,7 +130,7 @@ describe('a bucket whose list of handed-over jobs is missing', () => {
     const [v, x] = ['v', 'x'].map((id) => jobs.find((job) => job.id === id))
     await stage.redis.rename(list(stage, 2), `${stage.tag}:aside`)
     const both = [v!, x!].map((job) => ({ ...job, startedAt: at(0) }))
-    expect(await stage.backend.verbs.start(0, both, at(0))).toEqual([true])
+    expect(await stage.backend.verbs.start(0, both, at(0))).toEqual(['started'])
     const ends = both.map((report) => ({ ...report, outcome: COMPLETED }))
     expect(await stage.backend.verbs.finish(0, ends, at(0))).toEqual([{ isMine: true, at: at(0) }])
     await stage.redis.rename(`${stage.tag}:aside`, list(stage, 2))

@@ -201,7 +201,7 @@ describe('settling', () => {
     if (granted.kind !== 'granted') throw new Error('not granted')
     // Just before it another part of the window began, and the clock of Redis shows the one before.
     const startedAt = at(10 + 0.0001)
-    expect(await stage.backend.verbs.start(0, [{ ...a!, startedAt }], at(10 - 0.0005))).toEqual([true])
+    expect(await stage.backend.verbs.start(0, [{ ...a!, startedAt }], at(10 - 0.0005))).toEqual(['started'])
     const settled = { id: 'a', key: 'a', fence: granted.job.fence, ...amounts(0) }
     expect(await stage.backend.verbs.settle(settled, at(10 - 0.0004))).toBe(true)
     expect((await stage.inspect('a', 10.1))?.quotas).toMatchObject([{ used: 0 }])
@@ -283,13 +283,13 @@ describe('a bound on what runs at once', () => {
   })
 
   test('that is lowered sends back what was handed over already', async () => {
-    const stage = await RedisStage.open('9, 100/s, tolerance 0')
+    const stage = await RedisStage.open('9, 30/s, tolerance 0')
     await stage.lineUp('abcd', 0)
     const [a, b, c] = await stage.hand(0, 100)
     await stage.gate(a!, 0)
     await stage.start(a!, 0)
     await stage.backend.rules.change(
-      { kind: 'set', rule: parseRule('*', '9, 100/s, 1 at once, tolerance 0') },
+      { kind: 'set', rule: parseRule('*', '9, 30/s, 1 at once, tolerance 0') },
       at(0.1),
     )
     expect(await stage.gate(b!, 0.2)).toEqual({ kind: 'returned' })

@@ -57,7 +57,7 @@ it('one pass after a restart looks at all leases, however many of them are of jo
 })
 
 it('each job that comes back with another is reported, and its delivery is removed, in calls that are bounded', async () => {
-  const stage = await RedisStage.open('99, 1000/s')
+  const stage = await RedisStage.open('99, 1000/s, 9999/day')
   const keys = Array.from({ length: 20 }, (_, n) => `k${n}`)
   for (const key of keys) for (let n = 0; n < 16; n++) await stage.admit(`${key}-${n}`, 0, { key })
   const handed: HandedJob[] = []
@@ -78,7 +78,7 @@ it('each job that comes back with another is reported, and its delivery is remov
 })
 
 it('each job that comes back with one whose lease has ended is reported, in their order', async () => {
-  const stage = await RedisStage.open('9, 100/s')
+  const stage = await RedisStage.open('9, 100/s, 9999/day')
   await stage.lineUp('wxy', 0)
   const [w, x, y] = await stage.hand(0, 30)
   await stage.renew(y!, 60, 29)

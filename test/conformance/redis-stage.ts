@@ -7,6 +7,7 @@ import type { RedisBackend } from '../../src/redis/redis-backend.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
 import type { ClaimRequest } from '../../src/redis/verbs/claim.ts'
 import type { FinishOutcome } from '../../src/redis/verbs/finish.ts'
+import type { FollowRequest } from '../../src/redis/verbs/follow.ts'
 import type { GateRequest } from '../../src/redis/verbs/gate.ts'
 import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import type { RedisViews } from '../../src/redis/views/redis-views.ts'
@@ -96,9 +97,17 @@ export class RedisStage {
     return (await this.backend.verbs.gate(0, [asked], at(seconds))).answers[0]!
   }
 
+  /** The next jobs of a fast bucket, for the worker that has the one of that epoch. */
+  async follow(known: number, seconds: number, part: Partial<FollowRequest> = {}) {
+    await this.#pass(seconds)
+    const asked = { key: 'a', worker: 'w1', lease: 30 * SECOND, known, most: 25, ...part }
+    return this.backend.verbs.follow(0, asked, at(seconds))
+  }
+
   async start(job: HandedJob, seconds: number): Promise<boolean> {
     await this.#pass(seconds)
-    return (await this.backend.verbs.start(0, [{ ...job, startedAt: at(seconds) }], at(seconds)))[0]!
+    const [answer] = await this.backend.verbs.start(0, [{ ...job, startedAt: at(seconds) }], at(seconds))
+    return answer !== 'lost'
   }
 
   async finish(job: HandedJob, outcome: FinishOutcome, seconds: number, startedAt?: number) {

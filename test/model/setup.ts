@@ -47,7 +47,7 @@ export interface Durations {
   readonly clockAllowance: number
   /** One microsecond, or the smallest time there is. */
   readonly moment: number
-  /** `EVEN` in scripts/lib/grant.lua: the share of the interval that a start keeps from a late one before it. */
+  /** `EVEN` in src/redis/scripts/prelude.ts: the share of the interval that a start keeps from a late one before it. */
   readonly even: number
   /** The lease that a claim gives, and that of a worker. */
   readonly claimLease: number

@@ -154,8 +154,8 @@ export class LineTrace {
 
   async tellStart(delivery: Delivery): Promise<void> {
     const { id, epoch, startedAt } = delivery
-    const [isMine] = await this.#backend.verbs.start(0, [{ id, epoch, startedAt }], this.now)
-    if (!isMine) this.#expectLost(delivery)
+    const [answer] = await this.#backend.verbs.start(0, [{ id, epoch, startedAt }], this.now)
+    if (answer === 'lost') this.#expectLost(delivery)
     else if (delivery.state === 'started') delivery.state = 'reported'
   }
 

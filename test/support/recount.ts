@@ -119,7 +119,7 @@ const SCRIPT = withLibraries(
   end
   function found_in.jobs(id)
     local state, job = read_state(id), read_job(id)
-    return { id = id, key = job.key, state = state.state, kind = state.kind, hasDeadline = job.deadline < INF }
+    return { id = id, key = job.key, state = state.state, kind = state.kind, worker = state.worker, hasDeadline = job.deadline < INF }
   end
   if part == 'sets' then return cjson.encode(sets()) end
   local page, found = redis.call('HSCAN', K[part], cursor, 'COUNT', 100), {}
@@ -173,6 +173,7 @@ const jobSchema = z.strictObject({
   key: z.string(),
   state: z.string(),
   kind: z.enum(['line', 'retry', 'back']),
+  worker: z.string(),
   hasDeadline: z.boolean(),
 })
 
@@ -239,11 +240,13 @@ export async function recount(redis: Redis, tag: string): Promise<string[]> {
 }
 
 function ofBucket(bucket: Bucket, { jobs, due, turns, idle, quotas }: Shard): string[] {
-  const { key, lists, granted } = bucket
+  const { key, lists } = bucket
   const { line, handed, retry, back } = lists
   const own = jobs.filter((job) => job.key === key)
   const everyone = [...line, ...handed, ...retry, ...back]
-  const inState = (state: string) => own.filter((job) => job.state === state).map(({ id }) => id)
+  const inState = (state: string) => own.filter((job) => job.state === state)
+  // One has a slot, the others of a run follow it.
+  const granted = inState('granted')
   const { isBelow } = bucket
   const isPlaced = isBelow ? bucket.isDue && !bucket.isOut : due.includes(key) || turns.includes(key)
   // Where the next one is a job for which there is no room, the bucket stands among those of jobs.
@@ -255,8 +258,9 @@ function ofBucket(bucket: Bucket, { jobs, due, turns, idle, quotas }: Shard): st
     ['handed', bucket.handed, units(handed) - bucket.grantedCost],
     ['returned', bucket.returned, units(retry) + units(back)],
     ['running', bucket.running, inState('running').length],
-    ['granted by state', granted, inState('granted').join()],
-    ['granted at the head', granted, granted === '' ? '' : idOf(handed[0] ?? '')],
+    ['granted by state', bucket.granted === '' || granted.some(({ id }) => id === bucket.granted), true],
+    ['granted at the head', bucket.granted, bucket.granted === '' ? '' : idOf(handed[0] ?? '')],
+    ['workers of a run', Math.max(1, new Set(granted.map(({ worker }) => worker)).size), 1],
     ['members that are there once', everyone.length, new Set(everyone.map(idOf)).size],
     ['as full as the set says', bucket.isAsFull, true],
     ['has its sums', bucket.hasItsSums, true],

@@ -322,8 +322,8 @@ export async function startHanded(verbs: Verbs, handed: HandedJob, now: number, 
     answer = (await verbs.gate(shard, [{ ...asked, hasData: true }], now)).answers[0]
   }
   if (answer?.kind !== 'granted') throw new Error(`expected ${handed.id} to be granted, got: ${answer?.kind}`)
-  const [isMine] = await verbs.start(shard, [{ ...handed, startedAt: now }], now)
-  if (!isMine) throw new Error(`${handed.id} was lost before its start`)
+  const [report] = await verbs.start(shard, [{ ...handed, startedAt: now }], now)
+  if (report === 'lost') throw new Error(`${handed.id} was lost before its start`)
   const { id, key, data, cost, costs, settings, traceparent, attempt, fence, crashes, admittedAt } =
     answer.job
   return {

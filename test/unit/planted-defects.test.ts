@@ -5,12 +5,13 @@ import { DEFECTS } from '../fault/planted/defects.ts'
 import { MENDED } from '../sim/mutants/mended.ts'
 import { edited, type Mutant } from '../sim/mutants/mutant.ts'
 import { PROTOCOL } from '../sim/mutants/protocol.ts'
+import { RUNS } from '../sim/mutants/runs.ts'
 import { SETS } from '../sim/mutants/sets.ts'
 import { TOTALS } from '../sim/mutants/totals.ts'
 
 const pathOf = (file: string) => fileURLToPath(new URL(`../../${file}`, import.meta.url))
 const planted = new Map<string, Pick<Mutant, 'edits'>>(
-  [...PROTOCOL, ...MENDED, ...SETS, ...TOTALS, ...DEFECTS].map((defect) => [defect.name, defect]),
+  [...PROTOCOL, ...MENDED, ...RUNS, ...SETS, ...TOTALS, ...DEFECTS].map((defect) => [defect.name, defect]),
 )
 
 describe('a planted defect', () => {

@@ -22,6 +22,12 @@ export const TURN_LEASE = 3.9 * SECOND
 export const TRAVEL = 100 * MILLISECOND
 /** The head of a line that has been due for longer was not taken. */
 export const LATE = SECOND
+/** A bucket with a longer interval needs no runs: its worker has time to ask for each slot. */
+const LONGEST_RUN_INTERVAL = 25 * MILLISECOND
+/** The most jobs of a run that have not started. */
+export const MOST_OF_RUN = 50
+/** After a late start that kept its slot, the next keeps at least this share of the interval: starts catch up with the grid gradually. */
+export const EVEN = 0.92
 /** A table of a time zone begins so long ago, in seconds: the clock of Redis may be set back, and a job may be settled long after its start. */
 export const ZONE_BEFORE = 400 * 86_400
 
@@ -74,7 +80,8 @@ export function shardPrelude({ isReadOnly }: { readonly isReadOnly: boolean }): 
     `local STATES = { ${states.join(', ')} }`,
     ...constants(SHARD_CONSTANTS),
     quotaConstants(),
-    'local usage, forward, loss, entries = { work = 0, isEnough = false, pace = false }, {}, {}, {}',
+    `local usage = { work = 0, isEnough = false, pace = false, EVEN = ${EVEN}, RUN_INTERVAL = ${LONGEST_RUN_INTERVAL}, RUN_JOBS = ${MOST_OF_RUN} }`,
+    'local forward, loss, entries = {}, {}, {}',
     // What a call knows of totals.
     `local family = { SHARE_OF_ROOM = ${SHARE_OF_ROOM}, WEIGHT_PART = ${WEIGHT_PART}, totals = false, touched = false, unwritten = false, buckets = false, horizon = false, isReadOnly = ${isReadOnly} }`,
   ].join('\n')

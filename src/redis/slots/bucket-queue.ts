@@ -3,6 +3,7 @@ import type { GateEntry, Signal } from './gate-entry.ts'
 /** The jobs of one bucket that wait at the gate of this process, in the order in which they came. */
 export class BucketQueue {
   #entries: GateEntry[] = []
+  #lastEpoch = 0
   #onChange: (() => void) | undefined
 
   get size(): number {
@@ -11,7 +12,18 @@ export class BucketQueue {
 
   add(entry: GateEntry): void {
     this.#entries.push(entry)
+    this.#lastEpoch = Math.max(this.#lastEpoch, entry.job.epoch)
     this.#onChange?.()
+  }
+
+  /** The highest epoch of all that came. */
+  get lastEpoch(): number {
+    return this.#lastEpoch
+  }
+
+  /** Whether it came before all others that wait. */
+  isFirst(entry: GateEntry): boolean {
+    return this.#entries.find(({ isOpen }) => isOpen) === entry
   }
 
   /** Removes the entries that do not wait any more. */
@@ -46,6 +58,13 @@ export class BucketQueue {
       entry.decide('back')
     }
     this.#onChange?.()
+  }
+
+  /** The job went back to its line, and with it all that were handed over behind it: of a run, that is known. */
+  dropBehind({ job }: GateEntry): void {
+    for (const entry of this.#entries) {
+      if (entry.following !== undefined && entry.job.epoch > job.epoch) entry.decide('dropped')
+    }
   }
 
   drop(entry: GateEntry): void {

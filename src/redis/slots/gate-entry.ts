@@ -1,4 +1,5 @@
 import type { Delivery } from '../transport/transport.ts'
+import type { Following } from './slot-runs.ts'
 
 /**
  * What became of a job at the gate.
@@ -19,6 +20,8 @@ export type Signal = (onSignal: () => void) => () => void
 /** A job that waits at the gate. */
 export class GateEntry {
   readonly job: Delivery
+  /** Absent: it was delivered by itself. */
+  readonly following: Following | undefined
   /** Do not ask the store before; local time. */
   askAt = 0
   /** It goes back because another worker may have a handler for it. */
@@ -31,8 +34,9 @@ export class GateEntry {
   #resolve: () => void = () => undefined
   #wake: (() => void) | undefined
 
-  constructor(job: Delivery) {
+  constructor(job: Delivery, following?: Following) {
     this.job = job
+    this.following = following
     this.decided = new Promise((resolve) => {
       this.#resolve = resolve
     })

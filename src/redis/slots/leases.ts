@@ -46,12 +46,21 @@ export class Leases {
     return this.#leases.size
   }
 
-  /** Assumes the lease that the job was handed over with; the first renewal asks the store. */
-  hold(job: Delivery): void {
+  /**
+   * Assumes the lease that the job was handed over with; the first renewal asks the store.
+   *
+   * @param since when it began at the earliest; local time, now when absent
+   */
+  hold(job: Delivery, since?: number): void {
     const { clock, lease } = this.#ports
     const now = clock.now()
     const isFirst = this.#leases.size === 0
-    this.#leases.set(deliveryName(job), { job, until: now + lease, over: now + lease, isLost: false })
+    this.#leases.set(deliveryName(job), {
+      job,
+      until: (since ?? now) + lease,
+      over: now + lease,
+      isLost: false,
+    })
     if (!isFirst) return
     this.#renewAt = now + lease / 3
     this.#arm()

@@ -1,7 +1,7 @@
 import { MILLISECOND } from '../../core/duration.ts'
 
 /** How fast two synchronized clocks may drift apart, as a share: an NTP client slews by no more. */
-const DRIFT = 500e-6
+export const DRIFT = 500e-6
 /** How fast the offset follows: faster than clocks drift, and no gap is shortened by more than a thousandth. */
 const SLEW = 1e-3
 /** A process that is further ahead would ask for slots that have passed, and miss them until it is slewed back. */

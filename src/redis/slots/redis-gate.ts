@@ -9,6 +9,7 @@ import { GateEntry } from './gate-entry.ts'
 import { HandlerPatience } from './handler-patience.ts'
 import { handlerPermits } from './handler-permit.ts'
 import type { Leases } from './leases.ts'
+import { type Following, SlotRuns } from './slot-runs.ts'
 import { StartSequence, type StartSequencePorts } from './start-sequence.ts'
 import { WaitingRoom } from './waiting-room.ts'
 
@@ -18,16 +19,22 @@ const SLACK = 2 * MILLISECOND
 const MOST_EXPIRED = 1_000
 /** A gate that closes while Redis is away tries for so long to give a job back; any other does while it has the lease of the job. */
 const GIVES_BACK = SECOND
+/** Where a handler has ended so lately, one ends soon. */
+const SOON = 50 * MILLISECOND
 
 export interface RedisGatePorts extends StartSequencePorts {
   readonly clock: Clock
   readonly leases: Leases
   /** Names the worker. */
   readonly worker: string
+  /** For so long a job belongs to the worker if it does not renew; microseconds. */
+  readonly lease: number
   /** Handlers that may run at once; the owner calls `release` when one has ended. */
   readonly concurrency: number
   /** Buckets that may wait for a handler. */
   readonly room: number
+  /** A job came behind another of its bucket, and is held until `done` resolves. */
+  readonly onFollowing: (job: Delivery, done: Promise<void>) => void
 }
 
 /**
@@ -43,6 +50,7 @@ export class RedisGate {
   /** Resolves when the worker has rested. */
   #rest: Promise<void> | undefined
   #endRest: () => void = () => undefined
+  readonly #runs: SlotRuns
   readonly #sequence: StartSequence
   readonly #queues = new Map<string, BucketQueue>()
   /** By name, the jobs that have not left the gate. */
@@ -51,6 +59,8 @@ export class RedisGate {
   readonly #held = new Map<string, Promise<void>>()
   /** By name, the jobs that expired here: the store would repeat its answer, and each is reported once. */
   readonly #expired = new Set<string>()
+  /** When a handler ended; local time. */
+  #endedAt = Number.NEGATIVE_INFINITY
   /** By the local clock; Infinity: it is open. */
   #closedAt = Number.POSITIVE_INFINITY
 
@@ -60,7 +70,16 @@ export class RedisGate {
     this.#permits = handlerPermits(shares, ports.clock)
     this.#room = new WaitingRoom(ports.room)
     this.#patience = new HandlerPatience(shares, () => this.#endRest())
-    this.#sequence = new StartSequence(ports, this.#permits, this.#room, this.#patience)
+    this.#runs = new SlotRuns({
+      ...ports,
+      free: (key) => this.#freeFor(key, shares),
+      onJob: (job, following) => {
+        const isNew = !this.#held.has(deliveryName(job))
+        if (isNew) ports.onFollowing(job, this.#take(job, following))
+        return isNew
+      },
+    })
+    this.#sequence = new StartSequence(ports, this.#permits, this.#room, this.#patience, this.#runs)
   }
 
   /** Jobs that have not left the gate. */
@@ -68,9 +87,9 @@ export class RedisGate {
     return this.#entries.size
   }
 
-  /** Buckets of which jobs wait. */
+  /** Buckets of which jobs wait, or follow each other. */
   get buckets(): number {
-    return this.#queues.size
+    return Math.max(this.#queues.size, this.#runs.size)
   }
 
   /** Slots that passed because the process was not ready. */
@@ -83,11 +102,15 @@ export class RedisGate {
    * that expired here is dropped.
    */
   take(job: Delivery): Promise<void> {
+    return this.#take(job)
+  }
+
+  #take(job: Delivery, following?: Following): Promise<void> {
     const name = deliveryName(job)
     if (this.#expired.has(name)) return Promise.resolve()
     const held = this.#held.get(name)
     if (held !== undefined) return held
-    const done = this.#hold(job, name)
+    const done = this.#hold(job, name, following)
     this.#held.set(name, done)
     return done
   }
@@ -115,21 +138,36 @@ export class RedisGate {
   /** If the job has not started, it does not start any more. */
   drop(job: Delivery): void {
     const entry = this.#entries.get(deliveryName(job))
-    if (entry !== undefined) this.#queues.get(job.key)?.drop(entry)
+    if (entry === undefined) return
+    this.#runs.stop(job.key)
+    this.#queues.get(job.key)?.drop(entry)
+  }
+
+  /** The jobs of the key that have not started are to ask for their slots. */
+  stopRun(key: string): void {
+    this.#runs.stop(key)
   }
 
   /** Frees the handler of a job of the key. */
   release(key: string): void {
     const now = this.#ports.clock.now()
+    this.#endedAt = now
     this.#room.ended(key, now)
     this.#patience.moved(now)
     this.#permits.release(key)
+  }
+
+  /** Where handlers end so fast, one job more than there are handlers is not kept waiting. */
+  #freeFor(key: string, shares: HandlerShares): number {
+    const isSoon = this.#ports.clock.now() - this.#endedAt < SOON
+    return shares.allows(key) || isSoon ? Math.max(shares.free, isSoon ? 2 : 0) : 0
   }
 
   /** Takes no more jobs, and gives back those that have not started; a job that cannot be given back returns with its lease. */
   async close(): Promise<void> {
     this.#closedAt = this.#ports.clock.now()
     this.#endRest()
+    this.#runs.close()
     for (const queue of this.#queues.values()) queue.giveBack()
     await Promise.all([...this.#entries.keys()].map((name) => this.#held.get(name)))
   }
@@ -138,17 +176,18 @@ export class RedisGate {
     return this.#closedAt !== Number.POSITIVE_INFINITY
   }
 
-  async #hold(job: Delivery, name: string): Promise<void> {
+  async #hold(job: Delivery, name: string, following?: Following): Promise<void> {
     const { leases } = this.#ports
-    const entry = new GateEntry(job)
+    const entry = new GateEntry(job, following)
     this.#entries.set(name, entry)
-    leases.hold(job)
+    leases.hold(job, following?.askedAt)
     if (this.#isClosed) entry.decide('back')
     else this.#queue(entry)
     await entry.decided
     if (entry.fate === 'expired') this.#rememberExpired(name)
     if (entry.fate === 'back') await this.#giveBack(entry)
     this.#entries.delete(name)
+    if (entry.fate !== 'started') this.#runs.left(entry)
     await entry.run
     leases.release(job)
     this.#held.delete(name)

@@ -3,9 +3,10 @@ import { isVelvetRopeError } from '../../core/errors.ts'
 import { toError } from '../../core/thrown.ts'
 import type { FetchAnswer } from '../verbs/fetch.ts'
 import type { FinishAnswer, FinishReport } from '../verbs/finish.ts'
+import type { FollowAnswer, FollowRequest } from '../verbs/follow.ts'
 import type { GateAnswer, GateRequest } from '../verbs/gate.ts'
 import type { HandedJob } from '../verbs/handed-job.ts'
-import type { StartReport } from '../verbs/start.ts'
+import type { StartAnswer, StartReport } from '../verbs/start.ts'
 import type { Verbs } from '../verbs/verbs.ts'
 import { Batch } from './batch.ts'
 import type { RedisClock } from './redis-clock.ts'
@@ -14,7 +15,7 @@ import type { RedisClock } from './redis-clock.ts'
 const MOST_BATCHED = 50
 
 export interface ShardCallsPorts {
-  readonly backend: Pick<Verbs, 'fetch' | 'gate' | 'start' | 'finish'>
+  readonly backend: Pick<Verbs, 'fetch' | 'gate' | 'follow' | 'start' | 'finish'>
   readonly clock: Clock
   /** The clock of the store that keeps the shard. */
   readonly storeClock: (shard: number) => RedisClock
@@ -46,7 +47,7 @@ type Ask = HandedJob & Asking
 type Fetch = HandedJob & { readonly bytes: number }
 
 interface Batches {
-  readonly starts: Batch<StartReport, boolean>
+  readonly starts: Batch<StartReport, StartAnswer>
   readonly finishes: Batch<FinishReport, FinishAnswer>
   readonly fetches: Batch<Fetch, FetchAnswer>
   readonly gates: Batch<Ask, TimedAnswer>
@@ -75,14 +76,23 @@ export class ShardCalls {
     return this.#batches(shard).fetches.add(job)
   }
 
-  start(shard: number, report: StartReport): Promise<boolean> {
+  /** The next jobs of a bucket, of which this worker has started one. It is sent at once. */
+  async follow(shard: number, asked: Pick<FollowRequest, 'key' | 'known' | 'most'>): Promise<FollowAnswer> {
+    const { backend, clock, storeClock, worker, lease } = this.#ports
+    const sentAt = clock.now()
+    const answer = await this.#watch(backend.follow(shard, { ...asked, worker, lease }))
+    storeClock(shard).observe({ sentAt, receivedAt: clock.now(), storeTime: answer.now })
+    return answer
+  }
+
+  start(shard: number, report: StartReport): Promise<StartAnswer> {
     return this.#batches(shard).starts.add(report)
   }
 
   finish(shard: number, report: FinishReport): Promise<FinishAnswer> {
     const { starts, finishes } = this.#batches(shard)
     if (report.startedAt !== undefined) {
-      starts.answer(({ id, epoch }) => id === report.id && epoch === report.epoch, true)
+      starts.answer(({ id, epoch }) => id === report.id && epoch === report.epoch, 'started')
     }
     return finishes.add(report)
   }

@@ -17,6 +17,7 @@ import { LargeData } from './large-data.ts'
 import type { Leases } from './leases.ts'
 import type { RedisClock } from './redis-clock.ts'
 import type { Asking, ShardCalls } from './shard-calls.ts'
+import type { SlotRuns } from './slot-runs.ts'
 import { type Grant, StartWindow } from './start-window.ts'
 import type { WaitingRoom } from './waiting-room.ts'
 
@@ -34,7 +35,7 @@ export interface StartSequencePorts {
   readonly clock: Clock
   /** The clock of the store that keeps the shard. */
   readonly storeClock: (shard: number) => RedisClock
-  readonly calls: Pick<ShardCalls, 'fetch' | 'gate' | 'finish'>
+  readonly calls: Pick<ShardCalls, 'fetch' | 'gate' | 'follow' | 'finish'>
   readonly leases: Leases
   /** Does whatever takes time before the start. What it throws goes to `onError`, and the job returns when its lease ends. */
   readonly prepare: (grant: Grant, handed: Delivery, window: StartWindow) => StartHandler
@@ -61,6 +62,7 @@ export class StartSequence {
   readonly #permits: Semaphore<string>
   readonly #room: WaitingRoom
   readonly #patience: HandlerPatience
+  readonly #runs: SlotRuns
   readonly #held = new Semaphore(new Units(MOST_HELD))
   readonly #underWay = new Semaphore(new Units(MOST_BYTES))
   missedSlots = 0
@@ -71,11 +73,13 @@ export class StartSequence {
     permits: Semaphore<string>,
     room: WaitingRoom,
     patience: HandlerPatience,
+    runs: SlotRuns,
   ) {
     this.#ports = ports
     this.#permits = permits
     this.#room = room
     this.#patience = patience
+    this.#runs = runs
   }
 
   /** Resolves when the job's fate is decided, or when it has to wait for other jobs of its bucket. */
@@ -91,6 +95,8 @@ export class StartSequence {
     } finally {
       permit.putBack()
       data.putBack()
+      // Those behind it counted on its start.
+      if (entry.fate !== 'started') this.#runs.stop(entry.job.key)
     }
   }
 
@@ -109,8 +115,10 @@ export class StartSequence {
       } else if (!permit.isWithinReach) {
         await this.#waitForHandler(entry, queue, (onSignal) => permit.whenFree(onSignal))
       } else {
-        const { measurement } = store
-        const answer = await this.#ask(job, { missed, lead, hasData: data.read !== undefined })
+        const follows = queue.isFirst(entry) ? this.#runs.grantOf(entry) : undefined
+        const { measurement } = follows ?? store
+        const asking = { missed, lead, hasData: data.read !== undefined }
+        const answer = follows?.answer ?? (await this.#ask(job, asking))
         if (answer === undefined) {
           permit.putBack()
           await this.#pause(entry, ++failures)
@@ -126,12 +134,14 @@ export class StartSequence {
           }
         } else if (answer.kind !== 'granted') {
           this.#handleRefusal(entry, answer, store)
+          if (answer.kind === 'returned') queue.dropBehind(entry)
           if (!entry.isOpen) queue.askAgain()
           return
         } else if (entry.isOpen) {
           failures = 0
           // A permit that is held for the slot counts as taken, but no handler is stuck.
           this.#patience.moved(this.#ports.clock.now())
+          if (answer.mayRun) this.#runs.begin(entry, queue.lastEpoch)
           const window = new StartWindow(this.#ports, store, job, answer, measurement)
           const start = prepare({ ...answer, read: data.read }, job, window)
           const before = late
@@ -139,15 +149,19 @@ export class StartSequence {
           await this.#waitForSlot(entry, answer, window, permit)
           await this.#takeHandler(entry, queue, permit)
           if (!entry.isOpen) return
+          // What stopped the run may have come meanwhile.
+          if (follows !== undefined && !this.#runs.goesOn(entry)) continue
           // The handler may settle at once, and its permit be free again.
           permit.handOn()
           const run = start()
           this.#patience.moved(this.#ports.clock.now())
           if (run !== undefined) {
             entry.start(run)
+            this.#runs.started(entry, answer, window, queue.lastEpoch)
             queue.askAgain()
             return
           }
+          this.#runs.stop(job.key)
           permit.takeBack()
           missed = answer.slot
           // Once may be chance. Where it was twice in a row, so it will be the next time.

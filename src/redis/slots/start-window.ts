@@ -7,6 +7,16 @@ import type { RedisClock } from './redis-clock.ts'
 export type Grant = Extract<GateAnswer, { kind: 'granted' }> & {
   /** Its data, where they are too large to come with it. */
   readonly read?: { readonly value: unknown } | undefined
+  /** It follows a start of this worker: its slot, and when it may start, by the local clock that timed the other. */
+  readonly follows?: { readonly localSlot: number; readonly opensAt: number }
+}
+
+/** When a handler was called, as far as this process can tell. */
+export interface KnownStart {
+  /** By the local clock. */
+  readonly localAt: number
+  /** By the store's clock. */
+  readonly at: number
 }
 
 const MOST_ALLOWED_FOR = 500
@@ -26,6 +36,7 @@ export class StartWindow {
   readonly #measurement: number
   #lookedAt = Number.NaN
   #startsAt = Number.NaN
+  #start: KnownStart | undefined
 
   /** @param measurement of the store's clock, when the slot was asked for */
   constructor(
@@ -51,7 +62,8 @@ export class StartWindow {
   /** When the slot has certainly come, by the local clock as it compares with the store's now. */
   get opensAt(): number {
     const { startAt, frozenUntil } = this.#grant
-    const opensAt = this.#store.toLocal(startAt) + this.#margin
+    const { follows } = this.#grant
+    const opensAt = follows === undefined ? this.#store.toLocal(startAt) + this.#margin : follows.opensAt
     // The end of a freeze has no tolerance that would allow for any error.
     if (frozenUntil === undefined) return opensAt
     return Math.max(opensAt, this.#store.toLocal(frozenUntil) + this.#store.error)
@@ -95,7 +107,14 @@ export class StartWindow {
    * @param delay the part of that which may have passed before the handler's first statement
    */
   startedBy(took: number, delay: number): number {
-    return this.#startsAt + (this.#grant.tolerance > 0 ? delay : took) + this.#margin
+    const late = this.#grant.tolerance > 0 ? delay : took
+    this.#start = { localAt: this.#lookedAt + late, at: this.#startsAt + late }
+    return this.#start.at + this.#margin
+  }
+
+  /** The same without the error of the clock, from which the next start of this worker counts; undefined: it is not known. */
+  get start(): KnownStart | undefined {
+    return this.#start
   }
 
   /** Whether the lease was over at the local time `at`. */
@@ -110,7 +129,7 @@ export class StartWindow {
 }
 
 /** By how much the clocks of two workers may differ: the store takes it off the tolerance (`start` in scripts/lib/grant.lua). */
-function allowedFor({ tolerance }: Grant): number {
+export function allowedFor({ tolerance }: Pick<Grant, 'tolerance'>): number {
   return Math.min(MOST_ALLOWED_FOR, tolerance / 4)
 }
 

@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
 -- running -> completed | failed | retrying; granted or handed -> back to the line it came from.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended blocks next due line sums waiting head lookup leave grant notes member summed chain total share standing under begun
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended blocks next due line sums waiting head lookup leave grant notes member summed chain total share standing under begun run
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many ended jobs to keep, number of reports, then for each: id, epoch, started at | '', outcome (completed |
 --          failed | retry | freeze | back), its text (result as JSON | error | worker) | '', has text ('1' | '0'), delay | ''
--- Answers  { now, '0' | '1' | ready at | - ended at, ... }: '0' where the job is not the caller's any more, and when it ended where the
+-- Answers  { now, '0' | '1' | '2' | ready at | ready at .. ' stop' | - ended at, ... }: '0' where the job is not the caller's any more, '2' where its run is to stop, and when it ended where the
 --          same report came before; of a turn, behind a space, what it was charged in named units, if its limit has some; up to the
 --          first whose bucket is incomplete, or until MOST_SENT_BACK jobs were sent back or quotas have taken long
 
@@ -50,7 +50,7 @@ local function finish(at)
     if state.state ~= 'handed' and state.state ~= 'granted' then return '0' end
     -- It was delivered twice, and another worker has the slot.
     if state.state == 'granted' and state.worker ~= said then return '0' end
-    if state.state == 'granted' then unreserve(bucket) end
+    if bucket.granted == id then unreserve(bucket) end
     send_back(bucket, meta, id, now)
     -- The worker has no handler for it, and jobs that have one are not to wait behind it in the transport again and again.
     if number(delay) > 0 then bucket.from = math.max(bucket.from, now + number(delay)) end
@@ -82,7 +82,9 @@ local function finish(at)
     wait_again(bucket, state, 'back', -INF, 'frozen')
   end
   if had_line then reschedule(bucket, meta) else reschedule_from(bucket, meta, -INF) end
-  return ready_at and text(ready_at) or ended(state, 1)
+  local stops = usage.must_stop(bucket, now)
+  if not ready_at then return ended(state, stops and 2 or 1) end
+  return stops and string.format('%.17g stop', ready_at) or text(ready_at)
 end
 
 local answers = { text(now) }

@@ -7,7 +7,8 @@ import { reportAll } from './report-all.ts'
 
 /**
  * The script answers a job whose lease was lost with 0, one that waits again with its time, one that had ended already with that
- * time below zero, and any other with 1; and behind it, what a turn was charged.
+ * time below zero, and any other with 1, or with 2 where the run of its bucket is to stop; and behind it, what a turn was charged;
+ * behind a time, whether the run is to stop.
  */
 const reply = list(row({ at: number, answers: rest(numberAndMore) }))
 const script = defineScript('finish', import.meta.url, reply)
@@ -37,6 +38,8 @@ export interface FinishAnswer {
   readonly at: number
   /** When a job that waits again may depart. */
   readonly readyAt?: number
+  /** No further job of its bucket is to start without asking for its slot. */
+  readonly stops?: boolean
   /** What a turn was charged in named units, as `settle` takes it; absent: nothing. */
   readonly charged?: string
 }
@@ -56,8 +59,15 @@ export function finishVerb(store: Store, keep: string) {
       const ended = charged === undefined ? {} : { charged }
       if (answer < 0) return { isMine: true, at: -answer, ...ended }
       if (answer <= 1) return { isMine: answer === 1, at, ...ended }
+      if (answer === 2) return { isMine: true, at, stops: true, ...ended }
       const { outcome } = reports[index]!
-      return { isMine: true, at: outcome.kind === 'retry' ? answer - outcome.delay : at, readyAt: answer }
+      const stops = charged === 'stop' && { stops: true }
+      return {
+        isMine: true,
+        at: outcome.kind === 'retry' ? answer - outcome.delay : at,
+        readyAt: answer,
+        ...stops,
+      }
     })
   }
   return (shard: number, reports: readonly FinishReport[], now?: number): Promise<FinishAnswer[]> =>

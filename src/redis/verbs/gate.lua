@@ -1,14 +1,14 @@
 #!lua flags=allow-oom
 -- handed -> granted: reserves a slot, not before now + lead, for the first of the jobs that were handed over. No
 -- job is granted one while a granted job of the bucket has not started, so a slot that was missed can always be moved.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended blocks next due line sums waiting head lookup leave grant member summed chain total share standing under begun
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended blocks next due line sums waiting head lookup leave grant member summed chain total share standing under begun run
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many ended jobs to keep, name by which the caller knows the shard | '', number of requests, then for each: id, epoch, worker, lead, lease, missed slot | '',
 --          whether the caller has its data ('1' | '0')
 -- Answers  { now, version of the rule book, answer, ... }, where an answer is
 --          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence, traceparent | '', pattern, start before, how far it keeps this one away, crashes,
---            the slot that it would have had in time, except when a missed slot is moved, end of the bucket's freeze, or of a total's | 0; of a turn, if its limit has parts: whether it holds a place ('1' | '0') }
+--            the slot that it would have had in time, except when a missed slot is moved, end of the bucket's freeze, or of a total's | 0, whether the bucket may run ('1' | '0'); of a turn, if its limit has parts: whether it holds a place ('1' | '0') }
 --          | { 'data', their size: they are fetched before a slot is reserved } | { 'wait', until } | { 'returned' } | { 'expired', at, key, cost, attempt } | { 'stale' } | { 'foreign' }
 
 local now = read_now(ARGV[1])
@@ -66,7 +66,7 @@ local function answer(at)
   local is_void = missed ~= '' and number(missed) == state.slot or now > state.slot + FARTHEST_SLOT
     or state.slot > now + FARTHEST_SLOT
     or bucket.paused == 1 or bucket.frozen > now or bucket.member and not is_first and family.is_void(bucket, now + lead)
-  if not is_first and is_void then ungrant(bucket, job, state) end
+  if not is_first and (is_void or bucket.granted ~= id) then ungrant(bucket, job, state) end
   local slot, start_at, due, latest = state.slot, math.max(state.slot, now), state.slot, INF
   if bucket.member and not is_first then latest = family.latest(bucket) end
   if state.state == 'handed' then
@@ -106,7 +106,7 @@ local function answer(at)
     job.traceparent, bucket.pattern, text(bucket.lastStart), text(spacing_after_start(bucket)),
     -- Of a turn, `crashes` counts lost handovers, not handlers that were cut off.
     text(is_turn(id) and 0 or state.crashes), text(is_first and due or slot),
-    text(family.frozen_until(bucket, now)), turn_parts,
+    text(family.frozen_until(bucket, now)), not is_turn(id) and usage.may_run(bucket) and bucket.inLine + retrying(bucket) > 0 and '1' or '0', turn_parts,
   }
 end
 

@@ -28,6 +28,7 @@ const answerReply = oneOf({
     crashes: number,
     due: number,
     frozenUntil: number,
+    mayRun: flag,
     holdsPlace: optional(flag),
   },
   data: { bytes: number },
@@ -73,6 +74,8 @@ export type GateAnswer =
       readonly tolerance: number
       /** The bucket is frozen until then: no tolerance makes a start before it good. Absent: it is not frozen. */
       readonly frozenUntil: number | undefined
+      /** The worker may start the next jobs of the bucket without asking for their slots. */
+      readonly mayRun: boolean
       /** Of a turn whose limit has more than a pace: whether it holds a place of it from its start on. */
       readonly holdsPlace?: boolean
       readonly pace: Pace
@@ -119,7 +122,7 @@ function gateAnswer(name: string, answer: Answer<typeof answerReply>): GateAnswe
   const id = idOfName(name)
   if (answer.kind === 'granted') {
     const { slot, due, startAt, latest, tolerance, pattern, lastStart, spacing, settings } = answer
-    const { key, cost, data, admittedAt, attempt, fence, crashes, frozenUntil, holdsPlace } = answer
+    const { key, cost, data, admittedAt, attempt, fence, crashes, frozenUntil, mayRun, holdsPlace } = answer
     const traceparent = answer.traceparent === '' ? undefined : answer.traceparent
     const costs = decodeCosts(settings)
     const named = costs && { costs }
@@ -133,6 +136,7 @@ function gateAnswer(name: string, answer: Answer<typeof answerReply>): GateAnswe
       latest,
       tolerance,
       frozenUntil: frozenUntil === 0 ? undefined : frozenUntil,
+      mayRun,
       ...(holdsPlace !== undefined && { holdsPlace }),
       pace: { pattern, lastStart, spacing },
       job,

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Holds a bucket, or releases it: no departures before a time (a shorter freeze never shortens a longer one) or until
 -- that freeze is lifted, or until the bucket is resumed.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting member summed chain total share standing rule
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting member summed chain total share standing rule
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', operation, verb (freeze | unfreeze | pause | resume), key, duration | '', whether there is
@@ -56,4 +56,29 @@ else
   reschedule_from(bucket, meta, from)
 end
 -- One that is further away is from before the clock was set back: no caller is to wait for it.
-return answered(bucket.frozen, math.min(bucket.grantedSlot, now + 2 * FARTHEST_SLOT), lifts)
+
+-- When the last job departs that a worker was given to start without asking for its slot, as far as is known; 0: there is none.
+local function last_of_run()
+  if bucket.isTotal or bucket.inHanded == 0 or not usage.is_fast(bucket) then return 0 end
+  for _, member in ipairs(redis.call('LRANGE', K.handed .. bucket.suffix, 0, -1)) do
+    local is_readable, state = pcall(read_state, parse_member(member))
+    -- Those behind it, too, had to be given back to stay.
+    if is_readable and state.state == 'granted' then
+      return math.max(state.slot, bucket.next + spacing(bucket, bucket.warmth, math.max(0, bucket.handed - 1)))
+    end
+  end
+  return 0
+end
+
+local departs_at = math.max(bucket.grantedSlot, last_of_run())
+-- One that is further away is from before the clock was set back: no caller is to wait for it.
+
+-- When the last job departs that a worker was given to start without asking for its slot, as far as is known; 0: there is none.
+local function last_of_run()
+  if bucket.isTotal or bucket.inHanded == 0 then return 0 end
+  local is_readable, state = pcall(read_state, parse_member(redis.call('LINDEX', K.handed .. bucket.suffix, -1) or ''))
+  return is_readable and state.state == 'granted' and state.slot or 0
+end
+
+local departs_at = math.max(bucket.grantedSlot, last_of_run())
+return answered(bucket.frozen, math.min(departs_at, now + 2 * FARTHEST_SLOT), lifts)

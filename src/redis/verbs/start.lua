@@ -1,11 +1,11 @@
 #!lua flags=allow-oom
 -- granted -> running: the handler was called. Only now do its cost units stop waiting. A turn runs while it holds its place: from
 -- now on its lease is one of a caller at work, not of one that news has to reach.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting lookup grant notes member summed chain total share standing under begun
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting lookup grant notes member summed chain total share standing under begun run
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', number of reports, then for each: id, epoch, started at
--- Answers  { '1' | '0', ... }: '0' where the job is not the caller's any more; up to the first whose bucket is incomplete, or until quotas have taken long
+-- Answers  { '1' | '2' | '0', ... }: '0' where the job is not the caller's any more, '2' where its run is to stop; up to the first whose bucket is incomplete, or until quotas have taken long
 
 local now = read_now(ARGV[1])
 local reports = count(2, 3)
@@ -34,6 +34,6 @@ for index = 1, reports do
     if is_turn(id) then hold_lease(meta, id, now + TURN_LEASE) end
     reschedule(bucket, meta)
   end
-  answers[index] = is_mine and '1' or '0'
+  answers[index] = is_mine and (usage.must_stop(bucket, now) and '2' or '1') or '0'
 end
 return answers

@@ -8,6 +8,7 @@ import { claimVerb } from './claim.ts'
 import { expireVerb } from './expire.ts'
 import { fetchVerb } from './fetch.ts'
 import { finishVerb } from './finish.ts'
+import { followVerb } from './follow.ts'
 import { forecastVerb } from './forecast.ts'
 import { gateVerb } from './gate.ts'
 import { handedVerb } from './handed.ts'
@@ -54,6 +55,7 @@ export function openVerbs({ store, rules, memory, keep }: VerbsContext) {
 
     fetch: fetchVerb(store),
     gate: gateVerb(store, rules, rules.buckets, keep),
+    follow: followVerb(store, rules, rules.buckets),
     start: startVerb(store),
     finish: finishVerb(store, keep),
     renew: renewVerb(store),

@@ -58,6 +58,11 @@ export class BucketPlaces {
     return new Promise((resolve) => void this.#semaphore.take(bucket, resolve))
   }
 
+  /** Another job of a bucket comes in, whether or not there is a place: it follows one that has. */
+  enter(bucket: string): void {
+    this.#places.take(bucket)
+  }
+
   /** A job of the bucket has left. */
   release(bucket: string): void {
     this.#semaphore.release(bucket)

@@ -53,7 +53,7 @@ export interface RedisWorkerPorts<Result> extends WorkerSettings {
   readonly name: string
   /** Names this worker among all that share the lines. */
   readonly worker: string
-  readonly backend: Pick<Verbs, 'fetch' | 'gate' | 'start' | 'finish' | 'renew' | 'settle'>
+  readonly backend: Pick<Verbs, 'fetch' | 'gate' | 'follow' | 'start' | 'finish' | 'renew' | 'settle'>
   readonly clock: Clock
   /** The clock of the store that keeps the shard; its owner starts and stops it. */
   readonly storeClock: (shard: number) => RedisClock
@@ -106,6 +106,10 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
         ports.onExpired?.(job)
       },
       onError,
+      onFollowing: ({ key }, done) => {
+        this.#places.enter(key)
+        void done.finally(() => this.#places.release(key))
+      },
     })
     this.#starts = this.#startPorts()
     this.#places = new BucketPlaces(prefetch)
@@ -197,6 +201,7 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
       leases: this.#leases,
       watch: new StartWatch(),
       lateStarts: new LateStarts(),
+      onStop: ({ key }) => this.#gate.stopRun(key),
       settle: (request) => this.#ports.backend.settle(request),
       onEnter: (attempt, handed) => {
         this.#attempts.enter(attempt)

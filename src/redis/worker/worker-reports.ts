@@ -11,6 +11,8 @@ export interface ReportPorts {
   readonly clock: Clock
   readonly calls: Pick<ShardCalls, 'start' | 'finish'>
   readonly leases: Leases
+  /** The next jobs of its bucket are to ask for their slots. */
+  readonly onStop: (job: Delivery) => void
 }
 
 /**
@@ -47,10 +49,11 @@ export class WorkerReports {
     const { shard, id, epoch } = this.#job
     for (let failures = 0; !this.#hasEnded && !leases.isSurelyOver(this.#job); ) {
       try {
-        const isMine = await calls.start(shard, { id, epoch, startedAt: this.#startedAt })
+        const answer = await calls.start(shard, { id, epoch, startedAt: this.#startedAt })
+        if (answer !== 'started') this.#ports.onStop(this.#job)
         // The report of the end, which is on its way, has replaced this one: its answer says nothing.
         if (this.#hasEnded) return
-        if (isMine) this.#isStartKnown = true
+        if (answer !== 'lost') this.#isStartKnown = true
         else leases.lose(this.#job)
         return
       } catch {
@@ -67,6 +70,7 @@ export class WorkerReports {
     const { calls, leases } = this.#ports
     const { shard, id, epoch } = this.#job
     this.#hasEnded = true
+    if (outcome.kind === 'freeze') this.#ports.onStop(this.#job)
     for (let failures = 0; !(failures > 0 ? leases.isGivenUp(this.#job) : leases.isSurelyOver(this.#job)); ) {
       const report: FinishReport = { id, epoch, outcome }
       try {
@@ -74,6 +78,7 @@ export class WorkerReports {
           shard,
           this.#isStartKnown ? report : { ...report, startedAt: this.#startedAt },
         )
+        if (answer.stops === true || !answer.isMine) this.#ports.onStop(this.#job)
         if (answer.isMine) this.#charged = answer.charged ?? ''
         return answer
       } catch {

@@ -13,6 +13,7 @@ const LIMITS = {
   '*': '9, 1/s',
   warm: '20, 10/s, warm-up 2s',
   good: '9, 5/s',
+  fast: '9, 100/s',
   late: '9, 1/s',
   turns: '9, 5/s',
   sets: '20, 10/s, 5 per 8 seconds, 90 tokens/minute 10 each, 9 per day in Europe/Berlin, 2 at once',
@@ -28,9 +29,12 @@ const METER = { name: 'fuzz', key: 'caller/1' }
 export interface BusyShard {
   readonly stage: RedisStage
   readonly meter: RedisMeterStore
-  /** Handed over; `granted` has a slot, and `running` runs. */
+  /** Handed over; `granted` has a slot, `follows` is one of a run, and `running` runs. */
   readonly jobs: Readonly<
-    Record<'handed' | 'granted' | 'running' | 'large' | 'inSet' | 'slotInSet' | 'counted', HandedJob>
+    Record<
+      'handed' | 'granted' | 'running' | 'large' | 'follows' | 'inSet' | 'slotInSet' | 'counted',
+      HandedJob
+    >
   >
   close(): Promise<void>
 }
@@ -61,6 +65,11 @@ export async function openBusyShard(url: string, client: Redis): Promise<BusySha
   const handed = await stage.hand(5.1)
   const one = (id: string) => handed.find((job) => job.id === id)!
   await stage.gate(one('granted1'), 5.2)
+  // Of a fast bucket one has a slot, two follow it, and one waits.
+  for (const n of [1, 2, 3, 4]) await admit(`fast${n}`, 'fast')
+  const [fast] = await stage.hand(5.2)
+  await stage.gate(fast!, 5.2)
+  const follows = (await stage.follow(fast!.epoch, 5.2, { key: 'fast', most: 2 })).jobs[0]!.handed
   // Turns: one waits at its gate, others in their line.
   for (const n of [1, 2]) await admit(`~${TURN_CALLER}~${n}`, 'turns', { isTurn: true })
   await stage.claim(5.2, { lookAhead: 200_000 })
@@ -84,6 +93,7 @@ export async function openBusyShard(url: string, client: Redis): Promise<BusySha
     granted: one('granted1'),
     running,
     large: one('large1'),
+    follows,
     inSet,
     slotInSet,
     counted: one('counted1'),

@@ -114,6 +114,10 @@ const WAYS: readonly ((shard: BusyShard) => unknown)[] = [
   ({ stage }) => stage.backend.verbs.recover(0, {}, at(12)),
   ({ stage }) => stage.backend.verbs.resign(0, 's1'),
   ({ stage, jobs }) => stage.backend.verbs.fetch(0, [jobs.large, jobs.handed]),
+  ({ stage }) => stage.follow(0, 5.3, { key: 'fast' }),
+  ({ stage, jobs }) => stage.backend.verbs.gate(0, [{ ...jobs.follows, ...worker }], at(5.3)),
+  ({ stage, jobs }) => stage.backend.verbs.start(0, [{ ...jobs.follows, startedAt: at(5.22) }], at(5.3)),
+  ({ stage }) => stage.follow(9e15, 5.3, { key: 'fast', most: 3 }),
   ({ stage, jobs }) => stage.backend.verbs.gate(0, [{ ...jobs.handed, ...worker }], at(5.3)),
   ({ stage, jobs: { handed, granted, large } }) =>
     stage.backend.verbs.gate(

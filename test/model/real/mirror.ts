@@ -119,7 +119,7 @@ export class Mirror implements Names {
       case 'start': {
         const { job, epoch, startedAt } = call
         const report = { ...this.#handed(job, epoch), startedAt: this.instant(startedAt) }
-        return [call.answer, (await verbs.start(0, [report], now))[0]]
+        return [call.answer, (await verbs.start(0, [report], now))[0] !== 'lost']
       }
       case 'finish':
         return [call.answer, await this.#finish(call)]

@@ -150,6 +150,24 @@ test('jobs before it that wait for a retry do not take the excuse of the one tha
   expect(crashes.filter(({ type }) => type === 'crash')).toMatchObject([{ handed: 0 }, { handed: 2 }])
 })
 
+test('of jobs that came back together, each counts those before it in their line', () => {
+  const death = cut(5, 5, { isDeath: true, cause: 'itself' })
+  const line = ['first', 'lost', 'behind'].map((id, place) => ran(id, place / 10)[0]!)
+  const accepted = line.map(({ event }) => {
+    const answer = {
+      type: 'answer',
+      at: event.at,
+      id: (event as { id: string }).id,
+      key: 'k',
+      cost: 1,
+    } as const
+    return { by: 'producer-1', event: { ...answer, accepted: true, departsAt: event.at } } as Seen
+  })
+  const together = [cameBack('lost', 8.5), cameBack('first', 8.5)]
+  const crashes = excuses(plan, [death], accepted, new Map(), together)
+  expect(crashes.flatMap((event) => (event.type === 'crash' ? [event.handed] : []))).toEqual([0, 2, 1])
+})
+
 test('a job before it that came back and has not started since does not take the excuse either', () => {
   const death = cut(5, 5, { isDeath: true, cause: 'itself' })
   const line = ['first', 'waits', 'lost', 'behind'].map((id, place) => accepted(id, place / 10))

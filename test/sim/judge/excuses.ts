@@ -241,11 +241,10 @@ function crashesOf(
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** The jobs that had their slots, and came back before this one did: they have lost their places already. */
+/** The jobs that may have started, and came back before this one did or with it: they have lost their places, too. */
 function lostBefore(job: Recovered, recovered: readonly Recovered[]): ReadonlySet<string> {
-  const place = recovered.indexOf(job)
-  const before = recovered.filter(({ at }, index) => at < job.at || (at === job.at && index < place))
-  return new Set(before.filter(({ mayHaveStarted }) => mayHaveStarted).map(({ id }) => id))
+  const before = recovered.filter((one) => one !== job && one.at <= job.at && one.mayHaveStarted)
+  return new Set(before.map(({ id }) => id))
 }
 
 /**

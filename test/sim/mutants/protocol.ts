@@ -17,7 +17,7 @@ export const PROTOCOL: readonly Mutant[] = [
       },
       {
         file: `${LIB}/grant.lua`,
-        find: 'bucket.lastStart + EVEN * spacing_after_start(bucket))',
+        find: 'bucket.lastStart + usage.EVEN * spacing_after_start(bucket))',
         replace: 'bucket.lastStart + 0.7 * spacing_after_start(bucket))',
       },
     ],

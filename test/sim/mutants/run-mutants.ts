@@ -7,6 +7,7 @@ import type { Hunt } from './hunt.ts'
 import { MENDED } from './mended.ts'
 import type { Mutant } from './mutant.ts'
 import { PROTOCOL } from './protocol.ts'
+import { RUNS } from './runs.ts'
 import { SETS } from './sets.ts'
 import { TOTALS } from './totals.ts'
 
@@ -22,7 +23,7 @@ const LONGEST = 600_000
  * found, and which law that broke. Returns whether all were found.
  */
 export async function runMutants(only: string | undefined, from: number, processes = 2): Promise<boolean> {
-  const mutants = [...PROTOCOL, ...MENDED, ...SETS, ...TOTALS].filter(
+  const mutants = [...PROTOCOL, ...MENDED, ...RUNS, ...SETS, ...TOTALS].filter(
     ({ name }) => only === undefined || name === only,
   )
   if (mutants.length === 0) throw new Error(`expected the name of a defect, got ${only}`)

@@ -49,6 +49,32 @@ export const SUBJECTS = {
       faults: [0, 1, 2].flatMap(() => hesitation(random, 'worker-1')),
     }
   },
+  /** Fast keys far from Redis: a worker starts their jobs in a row, and hesitates, dies or is cut off meanwhile. */
+  runs: (random) => {
+    const own = keys(random, 2, [60, 500], [60, 90])
+    const way = { least: random.log(100, 10_000), jitter: 300, spikes: 0.02, spike: 20_000 }
+    const at = random.between(100, 500)
+    const lasts = random.between(500, 3_000)
+    return {
+      keys: own,
+      workers: workers(random, [1_000, 2_500]).map((worker) => ({
+        ...worker,
+        concurrency: random.pick([2, 10, 100]),
+      })),
+      jobs: jobs(random, 90, { span: random.between(20, 600), costs: true, retries: true, on: own }),
+      actions: random.chance(0.4) ? actions(random, own[0]!.key, 6) : [],
+      network: { there: way, back: way, splits: random.chance(0.3) ? 0.1 : 0 },
+      faults: random.pick([
+        () => hesitation(random, 'worker-1'),
+        () => [kill(random, 'worker-1', at)],
+        () => zombie(random),
+        () => [stop(random, at, lasts)],
+        () => [outage(random, random.pick(['all', 'worker-1']), at, lasts, random.pick(['hold', 'refuse']))],
+        () => [{ kind: 'step', at, by: random.between(-60_000, 60_000), until: at } as const],
+        () => [{ kind: 'restart', at, down: lasts, keeps: 'all', until: at + lasts } as const],
+      ])(),
+    }
+  },
   /** A worker stands still with jobs that were handed over to it, and comes back when they are handed over to another. */
   'stale deliveries': (random) => ({
     keys: keys(random, 1, [12, 30], [80, 100]),

@@ -1,9 +1,5 @@
 -- Granting slots to jobs that were handed over, and starting them.
 
--- After a late start that kept its slot, the next start keeps at least this share of the interval, so that starts catch up with
--- the grid gradually.
-local EVEN = 0.92
-
 local function postpone_after(bucket, since, gap, now)
   local until_ = since + gap
   -- A step back that is shorter than calls are noted apart goes unnoticed.
@@ -53,7 +49,7 @@ local function grant(bucket, meta, job, state, worker, now, lead)
   local had_slot = due <= math.max(bucket.next, bucket.frozen)
   local before = { bucket.next, bucket.carry, bucket.lastCost, bucket.warmth, bucket.lastWarmth }
   local slot, on_grid = reserve_due(bucket, job.cost, due, earliest)
-  local start_at = math.max(slot, earliest, bucket.lastStart + EVEN * spacing_after_start(bucket))
+  local start_at = math.max(slot, earliest, bucket.lastStart + usage.EVEN * spacing_after_start(bucket))
   if start_at - now > FARTHEST_SLOT then
     bucket.next, bucket.carry, bucket.lastCost, bucket.warmth, bucket.lastWarmth = unpack(before)
     return nil
@@ -67,12 +63,13 @@ local function grant(bucket, meta, job, state, worker, now, lead)
   return slot, start_at, had_slot and due or slot, latest
 end
 
--- Takes the slot away from a job that was granted it and has not started.
+-- Takes the slot away from a job that was granted it and has not started; one of a run has none.
 local function ungrant(bucket, job, state)
+  state.state = 'handed'
+  if bucket.granted ~= state.id then return end
   unreserve(bucket)
   bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
   bucket.handed = bucket.handed + job.cost
-  state.state = 'handed'
 end
 
 -- When a job was started, by its worker's report. The worker may not know that the clock was moved: a start in the future, or
@@ -93,10 +90,11 @@ function usage.counted_at(bucket, at)
   return at + clock_error(bucket)
 end
 
--- granted -> running at the time `at`. Until then no other job of the bucket can have been granted a slot, so a start that was
+-- granted -> running at the time `at`. Until then no other job of the bucket can have got a slot, so a start that was
 -- later than the tolerance, or had no slot on the grid, moves the grid: it continues from that start. The caller writes bucket
 -- and state.
 local function start(bucket, state, at)
+  if bucket.granted ~= state.id then usage.take_slot(bucket, state, at) end
   -- The clocks of worker and Redis agree to a fraction of a millisecond, which is subtracted.
   local tolerated = bucket.tolerance - clock_error(bucket)
   -- A slot further ahead was granted before the clock was set back.

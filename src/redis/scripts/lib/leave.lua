@@ -61,10 +61,10 @@ local function send_back(bucket, meta, id, now, sent)
     bucket.inHanded, meta.sentBack = bucket.inHanded - 1, meta.sentBack + 1
     if last == bucket.granted then
       bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
-      if is_readable then state.attempt = state.attempt - 1 end
     else
       bucket.handed = bucket.handed - cost
     end
+    if is_readable and state.state == 'granted' then state.attempt = state.attempt - 1 end
     count_returned(bucket, state.kind, cost)
     if bucket.member then family.hand(bucket, last, cost, -1) end
     state.state = state.kind == 'line' and 'waiting' or 'retrying'

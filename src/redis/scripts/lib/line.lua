@@ -83,7 +83,8 @@ end
 
 -- Schedules the bucket's next event: in `:due`, in `:idle`, or in neither. Does not write the bucket.
 local function schedule(bucket, meta, dues)
-  local due = due_of(bucket)
+  -- The worker that has some jobs of a fast bucket asks for the next ones.
+  local due = bucket.inHanded > 0 and usage.may_run(bucket) and INF or due_of(bucket)
   local was_idle, jobs = bucket.isIdle, bucket.inLine + retrying(bucket) + bucket.inHanded + bucket.running
   bucket.isIdle = jobs == 0 and bucket.paused == 0
   if bucket.isIdle then redis.call('ZADD', K.idle, forgettable_at(bucket), bucket.key)

@@ -33,6 +33,16 @@ function usage.of(bucket)
   return parts, bucket.use
 end
 
+-- Whether its rate is high, and its pace alone decides.
+function usage.is_fast(bucket)
+  return bucket.interval <= usage.RUN_INTERVAL and not bucket.isTotal and not bucket.member and bucket.warmUp == 0 and not usage.of(bucket)
+end
+
+-- Whether a worker may start its jobs in a row, without asking for each slot: see run.lua.
+function usage.may_run(bucket)
+  return bucket.turns == 0 and usage.is_fast(bucket)
+end
+
 -- The bucket, and all totals above it.
 function usage.limited(bucket)
   local limited = { bucket }

@@ -5,14 +5,17 @@ import type { Store } from '../../../../src/redis/scripts/store.ts'
 import type { Delivery } from '../../../../src/redis/transport/transport.ts'
 import type { FetchAnswer } from '../../../../src/redis/verbs/fetch.ts'
 import type { FinishAnswer, FinishReport } from '../../../../src/redis/verbs/finish.ts'
+import type { FollowAnswer, FollowRequest } from '../../../../src/redis/verbs/follow.ts'
 import type { GateAnswer, GateReply, GateRequest } from '../../../../src/redis/verbs/gate.ts'
 import type { HandedJob } from '../../../../src/redis/verbs/handed-job.ts'
 import type { SettleRequest } from '../../../../src/redis/verbs/settle.ts'
-import type { StartReport } from '../../../../src/redis/verbs/start.ts'
+import type { StartAnswer, StartReport } from '../../../../src/redis/verbs/start.ts'
 import type { Verbs } from '../../../../src/redis/verbs/verbs.ts'
 
 const TOO_FAR = 250_000
 const TIMEOUT = 1_500_000
+/** Of a job that follows the one before it. */
+const NO_SLOT = -1
 /** A job that starts later than that after its slot has missed it. */
 const LATEST_START = 20_000
 
@@ -38,12 +41,16 @@ interface FakeBucket {
   next: number
   frozenUntil: number
   readonly handed: string[]
+  /** Jobs that wait behind those. */
+  readonly line: string[]
   granted: string | undefined
 }
 
 /** The verbs of a worker over lines in memory, with round trips, outages, lost replies and a clock that can be moved. */
 export class FakeStore
-  implements Pick<Verbs, 'fetch' | 'gate' | 'start' | 'finish' | 'renew' | 'settle'>, Pick<Store, 'time'>
+  implements
+    Pick<Verbs, 'fetch' | 'gate' | 'follow' | 'start' | 'finish' | 'renew' | 'settle'>,
+    Pick<Store, 'time'>
 {
   readonly clock: VirtualClock
   readonly jobs = new Map<string, FakeJob>()
@@ -63,11 +70,15 @@ export class FakeStore
   askAgainAfter = 5_000
   /** By so much slots are granted later than they should have been. */
   missesBy = 0
+  /** The runs of all buckets are to stop. */
+  stopsRuns = false
   /** Data of more characters do not come with a slot. */
   large = Number.POSITIVE_INFINITY
   isDown = false
   /** The store runs the verb, and its reply is lost. */
   losesReplies = false
+
+  #epoch = 2
 
   constructor(clock: VirtualClock) {
     this.clock = clock
@@ -85,7 +96,7 @@ export class FakeStore
   bucket(key: string, interval = 100_000, tolerance = 5_000): FakeBucket {
     let bucket = this.buckets.get(key)
     if (bucket === undefined) {
-      bucket = { interval, tolerance, next: 0, frozenUntil: 0, handed: [], granted: undefined }
+      bucket = { interval, tolerance, next: 0, frozenUntil: 0, handed: [], line: [], granted: undefined }
       this.buckets.set(key, bucket)
     }
     return bucket
@@ -118,6 +129,16 @@ export class FakeStore
     })
   }
 
+  /** Leaves jobs of a fast bucket in its line, for the worker that has the first: named as those of `hand`. */
+  lineUp(key: string, count: number, part: Parameters<FakeStore['hand']>[2] = {}): void {
+    const { handed, line } = this.bucket(key)
+    for (const { id } of this.hand(key, count, part)) {
+      this.jobs.get(id)!.state = 'waiting'
+      line.push(id)
+    }
+    handed.splice(handed.length - count)
+  }
+
   /** The lease of a job ends and another worker has it. */
   take(id: string): void {
     const job = this.jobs.get(id)!
@@ -146,9 +167,41 @@ export class FakeStore
     )
   }
 
-  start(_shard: number, starts: readonly StartReport[]): Promise<boolean[]> {
+  follow(_shard: number, request: FollowRequest): Promise<FollowAnswer> {
+    return this.#call(`follow ${request.key} ${request.most}`, () => {
+      const { key, worker, lease, known, most } = request
+      const { interval, tolerance, handed, line, frozenUntil } = this.buckets.get(key)!
+      const isOwn = handed.every((id) => this.jobs.get(id)!.worker === worker)
+      const isKnown = handed.every((id) => this.jobs.get(id)!.epoch <= known)
+      for (const id of isOwn && isKnown && frozenUntil <= this.now() ? line.splice(0, most) : []) {
+        const job = this.jobs.get(id)!
+        const epoch = this.#epoch++
+        Object.assign(job, {
+          state: 'granted',
+          slot: NO_SLOT,
+          worker,
+          lease: this.now() + lease,
+          epoch,
+          attempt: 1,
+        })
+        handed.push(id)
+      }
+      const own = handed.filter(
+        (id) => this.jobs.get(id)!.worker === worker && this.jobs.get(id)!.epoch > known,
+      )
+      const jobs = own.map((id) => ({
+        handed: { id, epoch: this.jobs.get(id)!.epoch },
+        earliest: 0,
+        latest: this.now() + 2 * TOO_FAR,
+        job: this.#jobOf(id),
+      }))
+      return { now: this.now(), interval, tolerance, pattern: '*', jobs }
+    })
+  }
+
+  start(_shard: number, starts: readonly StartReport[]): Promise<StartAnswer[]> {
     return this.#call(`start ${starts.map(({ id }) => id).join(' ')}`, () =>
-      starts.map((report) => this.#start(report, report.startedAt)),
+      starts.map((report) => this.#answered(report)),
     )
   }
 
@@ -210,7 +263,7 @@ export class FakeStore
       return expired
     }
     if (isGranted && missed === job.slot && bucket.next === job.slot + bucket.interval) bucket.next = job.slot
-    if (!isGranted || missed === job.slot) {
+    if (!isGranted || missed === job.slot || job.slot === NO_SLOT) {
       const slot = Math.max(now + lead, bucket.next, bucket.frozenUntil)
       if (slot > now + TOO_FAR) {
         this.#leave(job, id)
@@ -231,19 +284,20 @@ export class FakeStore
       latest: Math.max(slot, now) + LATEST_START,
       tolerance: bucket.tolerance,
       frozenUntil: bucket.frozenUntil > now ? bucket.frozenUntil : undefined,
+      mayRun: bucket.line.length > 0,
       pace: { pattern: '*', lastStart: Number.NEGATIVE_INFINITY, spacing: 0 },
-      job: {
-        id,
-        key: job.key,
-        data: hasData ? '' : job.data,
-        cost: 1,
-        settings: job.settings,
-        attempt: job.attempt,
-        fence: 1,
-        crashes: job.crashes,
-        admittedAt: 0,
-      },
+      job: { ...this.#jobOf(id), ...(hasData && { data: '' }) },
     }
+  }
+
+  #jobOf(id: string): WorkerJob {
+    const { key, data, settings, attempt, crashes } = this.jobs.get(id)!
+    return { id, key, data, cost: 1, settings, attempt, fence: 1, crashes, admittedAt: 0 }
+  }
+
+  #answered(report: StartReport): StartAnswer {
+    if (!this.#start(report, report.startedAt)) return 'lost'
+    return this.stopsRuns ? 'stop' : 'started'
   }
 
   #start(handed: HandedJob, startedAt: number): boolean {
@@ -253,6 +307,10 @@ export class FakeStore
       this.started.push([handed.id, startedAt])
       const bucket = this.buckets.get(job.key)!
       const tolerated = bucket.tolerance - Math.min(500, bucket.tolerance / 4)
+      if (job.slot === NO_SLOT) {
+        job.slot = bucket.next
+        bucket.next += bucket.interval
+      }
       if (startedAt - job.slot > tolerated) bucket.next = startedAt + bucket.interval
       this.#leave(job, handed.id)
       job.state = 'running'

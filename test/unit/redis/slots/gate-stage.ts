@@ -138,6 +138,8 @@ export class GateStage {
       concurrency,
       room,
       onError,
+      lease: LEASE,
+      onFollowing: () => undefined,
       onExpired: ({ id }) => void this.expired.push(id),
       onMissed: ({ id }) => void this.missed.push(id),
       prepare: ({ job: { id, key } }, handed, window) => {
@@ -149,7 +151,8 @@ export class GateStage {
           this.starts.push({ id, key, worker, at: store.now() - EPOCH })
           this.mostRunning = Math.max(this.mostRunning, ++this.#running)
           const { epoch, shard } = handed
-          void calls.start(shard, { id, epoch, startedAt }).catch(() => undefined)
+          const told = calls.start(shard, { id, epoch, startedAt })
+          void told.then((answer) => answer === 'stop' && gate.stopRun(key)).catch(() => undefined)
           return this.#run(gate, key, () => calls.finish(shard, { id, epoch, startedAt, outcome: DONE }))
         }
       },

@@ -1,0 +1,63 @@
+import type { Mutant } from './mutant.ts'
+
+/** What a worker can get wrong that starts jobs without asking for each slot. */
+export const RUNS: readonly Mutant[] = [
+  {
+    name: 'run-keeps-its-grid',
+    subject: 'runs',
+    what: 'a start that came too late for its slot does not move those behind it, so that they catch up',
+    edits: [
+      {
+        file: 'src/redis/slots/slot-run.ts',
+        find: 'this.#from = isLate ? start.localAt : localSlot',
+        replace: 'this.#from = localSlot',
+      },
+    ],
+  },
+  {
+    name: 'run-past-a-missing-job',
+    subject: 'runs',
+    what: 'a job of a run that does not start does not end the run, and those behind it start before it',
+    edits: [
+      {
+        file: 'src/redis/slots/start-sequence.ts',
+        find: "if (entry.fate !== 'started') this.#runs.stop(entry.job.key)",
+        replace: '',
+      },
+      {
+        file: 'src/redis/slots/start-sequence.ts',
+        find: 'queue.isFirst(entry) ? this.#runs.grantOf(entry) : undefined',
+        replace: 'this.#runs.grantOf(entry)',
+      },
+      {
+        file: 'src/redis/slots/redis-gate.ts',
+        find: '    this.#runs.stop(job.key)\n    this.#queues.get(job.key)?.drop(entry)',
+        replace: '    this.#queues.get(job.key)?.drop(entry)',
+      },
+    ],
+  },
+  {
+    name: 'run-of-two-workers',
+    subject: 'runs',
+    what: 'a worker gets jobs of a bucket of which another has some that have not started',
+    edits: [
+      {
+        file: 'src/redis/verbs/follow.lua',
+        find: "if last.state ~= 'granted' or last.worker ~= worker then return false end",
+        replace: "if last.state ~= 'granted' or last.worker ~= worker then return true end",
+      },
+    ],
+  },
+  {
+    name: 'run-answer-lost',
+    subject: 'runs',
+    what: 'a worker that did not hear which jobs it was given is not told again, and they wait for the end of their leases',
+    edits: [
+      {
+        file: 'src/redis/verbs/follow.lua',
+        find: '  if last.epoch <= known then return true end\n',
+        replace: '  if last.epoch > 0 then return true end\n',
+      },
+    ],
+  },
+]
