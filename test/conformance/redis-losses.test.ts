@@ -34,6 +34,27 @@ describe('after a failover', () => {
     expect(await nextStart(stage, 0.2, 3, 0.1)).toBeCloseTo(1.1 + LOST_SLOT)
   })
 
+  it('twice, from one snapshot, no fence of before comes again', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('xy', 0)
+    await stage.backend.verbs.quarantine(0, at(1), 'loss')
+    const snapshot = await stage.dump()
+    const fences: number[] = []
+    for (const from of [2, 50]) {
+      await failOver(stage, snapshot)
+      await notice(stage, from)
+      for (let seconds = from; seconds < from + 20; seconds++) {
+        const [job] = await stage.hand(seconds)
+        const answer = job && (await stage.gate(job, seconds))
+        if (answer?.kind !== 'granted') continue
+        fences.push(answer.job.fence)
+        break
+      }
+    }
+    expect(fences).toHaveLength(2)
+    expect(fences[1]).toBeGreaterThan(fences[0]!)
+  })
+
   it('a bucket waits for as long as the costliest job of the shard keeps the next one away', async () => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.admit('costly', 0, { key: 'other', cost: 5 })

@@ -142,7 +142,7 @@ export const MENDED: readonly Mutant[] = [
       },
       {
         file: `${LIB}/loss.lua`,
-        find: '  meta.fence = math.max(meta.fence, math.floor(now)) + LONGEST_LOSS\n',
+        find: '  meta.fence = math.max(meta.fence, math.floor(now)) + ahead\n',
         replace: '',
       },
     ],
