@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
+import { parseLimit } from '../../../src/core/limit.ts'
 import type { Struck } from '../actors/faults.ts'
 import type { Asked, Recovered, Seen } from '../actors/recorder.ts'
 import type { Fault } from '../plan/fault.ts'
-import type { SetPlan } from '../plan/set-plan.ts'
+import type { CalendarPlan, SetPlan } from '../plan/set-plan.ts'
 import { judgeBooks } from './books.ts'
 import { judgeLiveness } from './liveness.ts'
 import { accepted, aPlan, SECOND } from './planted.ts'
@@ -51,6 +52,18 @@ const ONE_IN_FIVE: SetPlan = { quotas: [{ amount: 1, window: 5_000 }] }
 const TOKENS: SetPlan = { quotas: [{ amount: 10, window: 5_000, unit: 'tokens', each: 6 }] }
 const ONE_AT_ONCE: SetPlan = { concurrency: 1 }
 const TWO = [accepted('a', 10), started('a', 10.1, 1), ended('a', 10.2), accepted('b', 10.3)]
+
+test('what a period of a calendar counts may count as of now under a limit that rolls', () => {
+  const limit = parseLimit('10, 100/s, 1 per 5s')
+  const change = { by: 'operator', event: { type: 'limit', at: 12 * SECOND, key: 'k', limit } } as const
+  const before = TWO.slice(0, 3)
+  const under = (window: number | CalendarPlan, at: number) =>
+    late({ quotas: [{ amount: 9, window }] }, [...before, change, accepted('b', 12.1), started('b', at)])
+  const day = { period: 'day', zone: 'UTC' } as const
+  expect(under(20_000, 17)).toBe(1)
+  expect(under(day, 17)).toBe(0)
+  expect(under(day, 19)).toBe(1)
+})
 
 test('a job waits until a quota has room, and no longer', () => {
   expect(late({}, [...TWO, started('b', 15.3)])).toBe(1)

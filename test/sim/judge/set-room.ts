@@ -1,6 +1,6 @@
 import { periodAround } from '../../../src/core/calendar.ts'
 import { hasParts, type Limit } from '../../../src/core/limit.ts'
-import { BOUNDARY, isRolling, type Quota } from '../../../src/core/quota.ts'
+import { BOUNDARY, FARTHEST_AHEAD, isRolling, type Quota } from '../../../src/core/quota.ts'
 import type { Costs } from '../../../src/core/usage.ts'
 import type { HistoryEvent } from '../../../src/testing.ts'
 import { isTurnId } from '../../support/turn-id.ts'
@@ -65,9 +65,15 @@ export class SetRoom {
     const wasFull = this.#isFull()
     // What a window that is replaced counts, counts in parts of that window from then on.
     const parts = Math.max(0, ...this.#limit.quotas.map((quota) => partOf(quota)))
-    if (hasParts(this.#limit))
-      this.#charges = this.#charges.map((charge) => ({ ...charge, at: charge.at + parts }))
     this.#past = [...this.#past, ...this.#limit.quotas]
+    // Of a period of a calendar it is not known when in it something started: it may count as if it was now.
+    const isTimeKnown = this.#past.every(({ window }) => isRolling(window))
+    const earliest = isTimeKnown ? Number.NEGATIVE_INFINITY : at + FARTHEST_AHEAD
+    if (hasParts(this.#limit))
+      this.#charges = this.#charges.map((charge) => ({
+        ...charge,
+        at: Math.max(charge.at + parts, earliest),
+      }))
     this.#limit = limit
     if (wasFull) this.#freeSince = at
   }
