@@ -40,7 +40,7 @@ beforeAll(async () => {
   await run(process.execPath, build, { cwd: ROOT }).catch((error: { stdout: string }) => {
     throw new Error(error.stdout)
   })
-  await run(process.execPath, [join(ROOT, 'tools/copy-lua.mjs'), join(installed, 'dist')])
+  await run(process.execPath, [join(ROOT, 'tools/copy-lua.mjs'), join(installed, 'dist'), '--bare'])
 })
 
 afterAll(() => rmSync(project, { recursive: true }))

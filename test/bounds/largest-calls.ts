@@ -131,7 +131,9 @@ export const LARGEST_CALLS: Readonly<Record<string, LargestCall>> = {
     limits: { '*': '1000000, 20000/s, tolerance 1ms' },
     prepare: async (stage) => {
       await admit(stage, 60, { cost: 2, traceparent: '00-1-2-01' }, 1)
-      return () => stage.follow(0, DUE, { key: key(0) })
+      const [first] = await stage.hand(DUE)
+      await gateAll(stage, [first!])
+      return () => stage.follow(first!.epoch, DUE, { key: key(0) })
     },
   },
   'hand jobs and turns over': {

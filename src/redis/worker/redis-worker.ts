@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
+import { handoffs } from '../../core/diagnostics.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import { ShaperClosedError } from '../../core/errors.ts'
 import { LeaseLostError } from '../../core/handler-errors.ts'
@@ -106,7 +107,9 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
         ports.onExpired?.(job)
       },
       onError,
-      onFollowing: ({ key }, done) => {
+      onFollowing: ({ key, shard }, done) => {
+        if (handoffs.hasSubscribers)
+          handoffs.publish({ shaper: ports.name, shard, jobs: 1, outcome: 'added' })
         this.#places.enter(key)
         void done.finally(() => this.#places.release(key))
       },
