@@ -93,6 +93,10 @@ export class LayeredBook {
     return rule && this.#rules.get(rule.pattern)
   }
 
+  get hasTotals(): boolean {
+    return this.#book.hasTotals
+  }
+
   /** The totals to which the key belongs, the outermost first. */
   totalsOf(key: string): readonly TotalRule[] {
     return this.#book.totalsOf(key)

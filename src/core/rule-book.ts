@@ -68,9 +68,13 @@ export class RuleBook {
     return this.#only ?? deepest(this.#root, key, 0)?.rule
   }
 
+  get hasTotals(): boolean {
+    return this.#totals > 0
+  }
+
   /** The totals to which the key belongs, the outermost first. */
   totalsOf(key: string): readonly TotalRule[] {
-    if (this.#totals === 0) return NO_TOTALS
+    if (!this.hasTotals) return NO_TOTALS
     const found: TotalRule[] = []
     collectTotals(this.#root, key, 0, found)
     return found.filter((total) => total !== undefined)

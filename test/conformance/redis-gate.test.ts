@@ -11,7 +11,7 @@ describe('grants', () => {
     await stage.lineUp('x', 0, { data: '[{}]', cost: 2 })
     const [x] = await stage.hand(0)
     expect(await stage.gate(x!, 0.002)).toEqual({
-      ...{ kind: 'granted', mayRun: false },
+      ...{ kind: 'granted', runInterval: 0, mayRun: false },
       slot: at(0.002),
       due: at(0.002),
       startAt: at(0.002),

@@ -60,6 +60,7 @@ export class SlotRun {
       latest,
       tolerance,
       frozenUntil: earliest === 0 ? undefined : earliest,
+      runInterval: this.#pace.interval,
       mayRun: true,
       pace: { pattern, lastStart: last.at, spacing: this.#spacing },
       job,
@@ -82,7 +83,13 @@ export class SlotRun {
   }
 
   /** A job of the bucket was started by this worker. */
-  started(start: KnownStart, { slot, tolerance, follows, job }: Grant): void {
+  started(start: KnownStart, { slot, tolerance, follows, job, runInterval }: Grant): void {
+    // The limit was changed since those behind it came.
+    if (runInterval === 0) {
+      this.stop()
+      return
+    }
+    if (this.#pace !== undefined) this.#pace = { ...this.#pace, interval: runInterval, tolerance }
     const localSlot = follows?.localSlot ?? start.localAt - (start.at - slot)
     const isLate = start.localAt - localSlot > tolerance - allowedFor({ tolerance })
     const from = this.#from ?? 0

@@ -8,7 +8,7 @@
 --          whether the caller has its data ('1' | '0')
 -- Answers  { now, version of the rule book, answer, ... }, where an answer is
 --          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence, traceparent | '', pattern, start before, how far it keeps this one away, crashes,
---            the slot that it would have had in time, except when a missed slot is moved, end of the bucket's freeze, or of a total's | 0, whether the bucket may run ('1' | '0'); of a turn, if its limit has parts: whether it holds a place ('1' | '0') }
+--            the slot that it would have had in time, except when a missed slot is moved, end of the bucket's freeze, or of a total's | 0, interval of a fast bucket | 0, whether others may follow ('1' | '0'); of a turn, if its limit has parts: whether it holds a place ('1' | '0') }
 --          | { 'data', their size: they are fetched before a slot is reserved } | { 'wait', until } | { 'returned' } | { 'expired', at, key, cost, attempt } | { 'stale' } | { 'foreign' }
 
 local now = read_now(ARGV[1])
@@ -106,7 +106,7 @@ local function answer(at)
     job.traceparent, bucket.pattern, text(bucket.lastStart), text(spacing_after_start(bucket)),
     -- Of a turn, `crashes` counts lost handovers, not handlers that were cut off.
     text(is_turn(id) and 0 or state.crashes), text(is_first and due or slot),
-    text(family.frozen_until(bucket, now)), not is_turn(id) and usage.may_run(bucket) and bucket.inLine + retrying(bucket) > 0 and '1' or '0', turn_parts,
+    text(family.frozen_until(bucket, now)), text(usage.is_fast(bucket) and bucket.interval or 0), not is_turn(id) and usage.may_run(bucket) and bucket.inLine + retrying(bucket) > 0 and '1' or '0', turn_parts,
   }
 end
 

@@ -28,6 +28,7 @@ const answerReply = oneOf({
     crashes: number,
     due: number,
     frozenUntil: number,
+    runInterval: number,
     mayRun: flag,
     holdsPlace: optional(flag),
   },
@@ -74,7 +75,9 @@ export type GateAnswer =
       readonly tolerance: number
       /** The bucket is frozen until then: no tolerance makes a start before it good. Absent: it is not frozen. */
       readonly frozenUntil: number | undefined
-      /** The worker may start the next jobs of the bucket without asking for their slots. */
+      /** The interval of a bucket whose jobs may follow each other; 0: each asks for its slot. */
+      readonly runInterval: number
+      /** Jobs wait that may follow this one. */
       readonly mayRun: boolean
       /** Of a turn whose limit has more than a pace: whether it holds a place of it from its start on. */
       readonly holdsPlace?: boolean
@@ -122,7 +125,19 @@ function gateAnswer(name: string, answer: Answer<typeof answerReply>): GateAnswe
   const id = idOfName(name)
   if (answer.kind === 'granted') {
     const { slot, due, startAt, latest, tolerance, pattern, lastStart, spacing, settings } = answer
-    const { key, cost, data, admittedAt, attempt, fence, crashes, frozenUntil, mayRun, holdsPlace } = answer
+    const {
+      key,
+      cost,
+      data,
+      admittedAt,
+      attempt,
+      fence,
+      crashes,
+      frozenUntil,
+      runInterval,
+      mayRun,
+      holdsPlace,
+    } = answer
     const traceparent = answer.traceparent === '' ? undefined : answer.traceparent
     const costs = decodeCosts(settings)
     const named = costs && { costs }
@@ -136,6 +151,7 @@ function gateAnswer(name: string, answer: Answer<typeof answerReply>): GateAnswe
       latest,
       tolerance,
       frozenUntil: frozenUntil === 0 ? undefined : frozenUntil,
+      runInterval,
       mayRun,
       ...(holdsPlace !== undefined && { holdsPlace }),
       pace: { pattern, lastStart, spacing },

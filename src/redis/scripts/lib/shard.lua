@@ -91,6 +91,8 @@ local function read_meta()
   if #meta.steps % 16 ~= 0 then foreign('meta') end
   if meta.numbers == 0 and redis.call('EXISTS', K.buckets, K.jobs) > 0 then partial('meta') end
   if meta.admitted > meta.ended and (is_missing.buckets or is_missing.jobs) then partial('buckets, jobs') end
+  -- What totals count is read late, when something was written.
+  if meta.hasTotals and meta.hasQuotas and not family.isReadOnly then expect('quotas') end
   return meta
 end
 

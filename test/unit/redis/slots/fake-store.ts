@@ -284,6 +284,7 @@ export class FakeStore
       latest: Math.max(slot, now) + LATEST_START,
       tolerance: bucket.tolerance,
       frozenUntil: bucket.frozenUntil > now ? bucket.frozenUntil : undefined,
+      runInterval: bucket.interval > 25_000 ? 0 : bucket.interval,
       mayRun: bucket.line.length > 0,
       pace: { pattern: '*', lastStart: Number.NEGATIVE_INFINITY, spacing: 0 },
       job: { ...this.#jobOf(id), ...(hasData && { data: '' }) },

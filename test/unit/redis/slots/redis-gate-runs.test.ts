@@ -78,6 +78,23 @@ describe('the jobs of a fast bucket', () => {
     expect(calls(stage, 'gate').length).toBeGreaterThanOrEqual(4)
   })
 
+  test('under a limit that became slow each asks for its slot', async () => {
+    const { stage, first } = await fast(9)
+    stage.take(first)
+    await stage.pass(11)
+    const ahead = stage.ids().length
+    const bucket = stage.store.bucket('a')
+    bucket.next += 95_000
+    bucket.interval = 100_000
+    stage.store.stopsRuns = true
+    stage.gates[0]!.stopRun('a')
+    await stage.pass(2_000)
+    expect(stage.ids()).toEqual(names(1, 10))
+    const slow = stage.starts.slice(ahead)
+    const gaps = slow.slice(1).map(({ at }, index) => at - slow[index]!.at)
+    expect(Math.min(...gaps)).toBeGreaterThan(98_000)
+  })
+
   test('where the store is away nothing that it did not give starts, and what it gave and lost the answer of is asked for again', async () => {
     const { stage, first } = await fast(9)
     stage.take(first)
