@@ -27,7 +27,7 @@ interface Ruled {
 
 /**
  * Applies the rules in force to every live bucket of a shard; first to the buckets with jobs that are about to depart. Totals follow with
- * the buckets below them, and those below which none lives by themselves. Stops when another process changes the book again, because that
+ * the buckets below them, and at last those below which none lives. Stops when another process changes the book again, because that
  * process goes through the buckets then. Buckets that are created meanwhile use the new book.
  *
  * Returns false if a bucket keeps its limit because its rule counts by a time zone that is unknown here, and Redis has nothing of it,
@@ -39,25 +39,25 @@ export async function retimeBuckets(
   book: () => LayeredBook,
   now?: number,
 ): Promise<boolean> {
-  const due = await retimeSome(store, shard, book, 'due', now)
+  const due = await retimeSome(store, shard, book, 'due', false, now)
   if (due === 'changed') return true
-  // Together: what opens a line waits for it.
-  const outcomes = await Promise.all([
-    retimeSome(store, shard, book, 'all', now),
-    book().hasTotals ? retimeSome(store, shard, book, 'totals', now) : 'done',
-  ])
-  if (outcomes.includes('changed')) return true
-  if (outcomes.includes('left')) return false
-  await apply(store, shard, book, [], true, now)
-  return true
+  const all = await retimeSome(store, shard, book, 'all', false, now)
+  if (all === 'changed') return true
+  const totals = await retimeSome(store, shard, book, 'totals', all === 'done', now)
+  return totals === 'changed' || (all === 'done' && totals === 'done')
 }
 
-/** `changed`: the book was changed again; `left`: some buckets keep their limit. */
+/**
+ * `changed`: the book was changed again; `left`: some buckets keep their limit.
+ *
+ * @param isLast whether the book applies to all once these follow it
+ */
 async function retimeSome(
   store: Store,
   shard: number,
   book: () => LayeredBook,
   which: 'due' | 'all' | 'totals',
+  isLast: boolean,
   now: number | undefined,
 ): Promise<'done' | 'changed' | 'left'> {
   let outcome: 'done' | 'left' = 'done'
@@ -81,7 +81,8 @@ async function retimeSome(
       return true
     })
     if (!applied) return 'changed'
-    if (!(await apply(store, shard, book, known, false, now))) return 'changed'
+    const isEnd = isLast && next === '0' && outcome === 'done'
+    if (!(await apply(store, shard, book, known, isEnd, now))) return 'changed'
     cursor = next
   } while (cursor !== '0')
   return outcome
