@@ -33,7 +33,8 @@ export {
 } from './core/handler-errors.ts'
 export type { Hold, HoldReason } from './core/hold.ts'
 export type { Accepted, Admission, JobState, JobView, Rejected, TurnRefusal } from './core/job.ts'
-export { formatLimit, type Limit, type LimitInput, parseLimit } from './core/limit.ts'
+export { type Limit, type LimitInput, parseLimit } from './core/limit.ts'
+export { formatLimit } from './core/limit-format.ts'
 export type {
   Flow,
   LineJob,

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { quote } from '../core/describe.ts'
 import { InvalidOptionsError } from '../core/errors.ts'
-import { formatLimit } from '../core/limit.ts'
+import { formatLimit } from '../core/limit-format.ts'
 import { parseUrl } from '../core/url.ts'
 import type { ShaperOptions } from '../shaper/options.ts'
 import { ApiClient } from './api/client.ts'

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { ConfigSources } from '../config/load-config.ts'
-import { formatLimit } from '../core/limit.ts'
+import { formatLimit } from '../core/limit-format.ts'
 import { type LimitFlags, readLimits } from './limits-file.ts'
 import { wholeNumber } from './numbers.ts'
 

@@ -19,6 +19,8 @@ interface WarmUp {
 /** One object for all limits without quotas. */
 const NO_QUOTAS: readonly Quota[] = Object.freeze([])
 
+const DEFAULT_TOLERANCE = 5 * MILLISECOND
+const TOTAL_TOLERANCE = 10 * MILLISECOND
 const LONGEST_TOLERANCE_BELOW_ONE_MS = 10 * MILLISECOND
 /** The interval of a cold bucket as a multiple of the normal one, by default; Guava uses the same. */
 const COLD_FACTOR = 3
@@ -74,6 +76,11 @@ export function readWeight(input: unknown): number {
   throw new InvalidLimitError(
     `expected the weight to be a number from ${LEAST_WEIGHT} to ${MOST_WEIGHT}, such as 3, got: ${describe(input)}`,
   )
+}
+
+/** The tolerance of a limit that names none. */
+export function defaultTolerance(interval: number, isOfTotal = false): number {
+  return isOfTotal ? TOTAL_TOLERANCE : Math.min(DEFAULT_TOLERANCE, interval / 4)
 }
 
 /** Parses a tolerance, the only duration that may be 0: then starts keep the whole interval. */

@@ -2,8 +2,10 @@ import { describe, quote } from './describe.ts'
 import { formatDuration, MILLISECOND } from './duration.ts'
 import { InvalidLimitError } from './errors.ts'
 import { isTotal } from './key.ts'
+import { formatLimit } from './limit-format.ts'
 import {
   checkShortInterval,
+  defaultTolerance,
   readConcurrency,
   readPace,
   readQuotas,
@@ -14,8 +16,8 @@ import {
 import { parseLimitText } from './limit-text.ts'
 import { nearest } from './options.ts'
 import type { Quota } from './quota.ts'
-import { formatQuota, type QuotaInput } from './quota-input.ts'
-import { formatRate, intervalOf, type Rate, type RateInput } from './rate.ts'
+import type { QuotaInput } from './quota-input.ts'
+import { intervalOf, type Rate, type RateInput } from './rate.ts'
 import { checkZones } from './window-input.ts'
 
 /** What a bucket may hold and how fast it leaks. */
@@ -82,8 +84,6 @@ export type LimitInput =
     }
 
 export const LARGEST_CAPACITY = 1e9
-const DEFAULT_TOLERANCE = 5 * MILLISECOND
-const TOTAL_TOLERANCE = 10 * MILLISECOND
 const FIELDS = ['capacity', 'rate', 'tolerance', 'warmUp', 'coldRate', 'quotas', 'concurrency', 'weight']
 
 /**
@@ -165,45 +165,6 @@ function readLimit(input: LimitInput, kind: LimitKind): Limit {
   return makeLimit({ capacity, rate, tolerance, warmUp, coldRate, quotas, concurrency, weight }, kind)
 }
 
-/** By limit: a page of buckets and a change of the rule book write the same ones again and again. */
-const TEXTS = new WeakMap<Limit, string>()
-
-/** Formats a limit so that `parseLimit` returns the same one. */
-export function formatLimit(limit: Limit): string {
-  const known = TEXTS.get(limit)
-  if (known !== undefined) return known
-  const text = textOf(limit)
-  TEXTS.set(limit, text)
-  return text
-}
-
-function textOf({
-  capacity,
-  rate,
-  interval,
-  tolerance,
-  warmUp,
-  coldRate,
-  quotas,
-  concurrency,
-  weight,
-  isTotal,
-}: Limit): string {
-  const isDefault = isTotal
-    ? tolerance === TOTAL_TOLERANCE
-    : interval >= MILLISECOND && tolerance === defaultTolerance(interval)
-  const parts = [`${capacity}`, formatRate(rate)]
-  if (!isDefault) parts.push(`tolerance ${tolerance === 0 ? 0 : formatDuration(tolerance)}`)
-  if (warmUp > 0) {
-    const from = coldRate === undefined ? '' : ` from ${formatRate(coldRate)}`
-    parts.push(`warm-up ${formatDuration(warmUp)}${from}`)
-  }
-  parts.push(...quotas.map(formatQuota))
-  if (concurrency < Number.POSITIVE_INFINITY) parts.push(`${concurrency} at once`)
-  if (weight !== 1) parts.push(`weight ${weight}`)
-  return parts.join(', ')
-}
-
 function makeLimit(input: Exclude<LimitInput, string>, kind: LimitKind): Limit {
   const { capacity } = input
   if (!(Number.isInteger(capacity) && capacity >= 1 && capacity <= LARGEST_CAPACITY)) {
@@ -230,7 +191,7 @@ function makeLimit(input: Exclude<LimitInput, string>, kind: LimitKind): Limit {
     capacity,
     rate,
     interval,
-    tolerance: tolerance ?? (kind === 'total' ? TOTAL_TOLERANCE : defaultTolerance(interval)),
+    tolerance: tolerance ?? defaultTolerance(interval, kind === 'total'),
     quotas: readQuotas(input.quotas),
     concurrency: readConcurrency(input.concurrency),
     weight: readWeight(input.weight),
@@ -240,10 +201,6 @@ function makeLimit(input: Exclude<LimitInput, string>, kind: LimitKind): Limit {
     ...readWarmUp(input, rate),
     ...(kind === 'total' && { isTotal: true as const }),
   })
-}
-
-function defaultTolerance(interval: number): number {
-  return Math.min(DEFAULT_TOLERANCE, interval / 4)
 }
 
 function unknownField(field: string): InvalidLimitError {

@@ -1,5 +1,6 @@
 import { isTotal } from './key.ts'
-import { formatLimit, type Limit } from './limit.ts'
+import type { Limit } from './limit.ts'
+import { formatLimit } from './limit-format.ts'
 import type { Rule } from './rule-book.ts'
 import { assertFew, assertQuick, type RuleBound } from './rule-bounds.ts'
 import { BASE_ORIGINS, type BaseOrigin, type RuleOrigin } from './rule-view.ts'

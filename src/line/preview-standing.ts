@@ -1,6 +1,7 @@
 import type { BucketView } from '../core/bucket-view.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import { formatLimit, hasParts, type Limit } from '../core/limit.ts'
+import { hasParts, type Limit } from '../core/limit.ts'
+import { formatLimit } from '../core/limit-format.ts'
 import { isSameWindow, lengthOf, type Quota } from '../core/quota.ts'
 import type { Rule } from '../core/rule-book.ts'
 import type { PreviewedStanding } from '../core/rule-view.ts'

@@ -1,4 +1,4 @@
-import { formatLimit } from '../core/limit.ts'
+import { formatLimit } from '../core/limit-format.ts'
 import type { RuleBook } from '../core/rule-book.ts'
 import { renderChart } from './chart.ts'
 import type { Comparison, PolicyResult } from './comparison.ts'

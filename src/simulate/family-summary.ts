@@ -1,4 +1,5 @@
-import { formatLimit, type Limit } from '../core/limit.ts'
+import type { Limit } from '../core/limit.ts'
+import { formatLimit } from '../core/limit-format.ts'
 import { summarizeWaits, type WaitSummary } from './waits.ts'
 
 /** What a family did under its total, as `--json` prints it. */

@@ -1,5 +1,6 @@
 import { SECOND } from '../core/duration.ts'
-import { formatLimit, type Limit } from '../core/limit.ts'
+import type { Limit } from '../core/limit.ts'
+import { formatLimit } from '../core/limit-format.ts'
 import { formatRate } from '../core/rate.ts'
 import type { RuleBook } from '../core/rule-book.ts'
 import { formatValue } from './axis.ts'

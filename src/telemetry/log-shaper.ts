@@ -1,7 +1,7 @@
 import { monotonicNow } from '../core/clock.ts'
 import { SHAPER_EVENTS, type ShaperEvents } from '../core/events.ts'
 import { jsonRefusal } from '../core/job.ts'
-import { formatLimit } from '../core/limit.ts'
+import { formatLimit } from '../core/limit-format.ts'
 import { formatMeterLimit } from '../core/meter-limit.ts'
 import { messageOf } from '../core/thrown.ts'
 import type { Shaper } from '../shaper/shaper.ts'

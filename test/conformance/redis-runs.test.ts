@@ -84,7 +84,7 @@ describe('the worker that has the first job of a fast bucket', () => {
     await stage.balances()
   })
 
-  it('is told again of jobs of which it does not know, and gets no others with them', async () => {
+  it('hears again of jobs that it does not know, and gets no others with them', async () => {
     const { stage, first, jobs } = await running('vwxyz')
     const again = await stage.follow(first.epoch, 0.001)
     expect(again.jobs.map(({ handed, job }) => [handed, job.fence])).toEqual(
@@ -145,7 +145,7 @@ describe('gets none', () => {
     await stage.lineUp('yz', 0)
     const { verbs } = stage.backend
     const held = await (verb === 'pause' ? verbs.pause('a', at(0.001)) : verbs.freeze('a', SECOND, at(0.001)))
-    // What it has departs all the same, as its callers are told.
+    // What it has departs all the same, and the answer says when.
     expect(held.departsAt).toBe(at(0.02))
     expect((await stage.follow(following.at(-1)!.epoch, 0.002)).jobs).toEqual([])
     const report = { ...first, startedAt: at(0.002) }
@@ -248,7 +248,7 @@ describe('what did not start', () => {
   })
 })
 
-test('the bucket stands among those that are due again when nobody has jobs of it', async () => {
+test('the bucket is due again when no worker has jobs of it', async () => {
   const { stage, first, following } = await running('vw')
   await stage.lineUp('xy', 0)
   expect((await stage.claim(0.001, { lookAhead: 250_000 })).jobs).toEqual([])

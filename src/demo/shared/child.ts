@@ -1,4 +1,4 @@
-import { formatLimit } from '../../core/limit.ts'
+import { formatLimit } from '../../core/limit-format.ts'
 import { toError } from '../../core/thrown.ts'
 import { Shaper } from '../../shaper/shaper.ts'
 import { type Recording, recordHistory } from '../../testing/record-history.ts'

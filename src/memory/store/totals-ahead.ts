@@ -1,4 +1,4 @@
-import { formatLimit } from '../../core/limit.ts'
+import { formatLimit } from '../../core/limit-format.ts'
 import { waitAtMost } from '../../core/total-line.ts'
 import { placesUnder } from '../../core/total-place.ts'
 import { isAlone } from '../../core/total-verdict.ts'

@@ -16,7 +16,7 @@ export function judge(bucket: MemoryBucket, request: verdicts.AdmitRequest, now:
   return judgeUnder(line, own, request, now)
 }
 
-/** A refusal, as its producer is told of it. */
+/** A refusal, as its producer gets it. */
 export function rejectedBy(
   bucket: MemoryBucket,
   { reason, retryAt, isEstimate, exceeded, at }: Refused,

@@ -18,6 +18,11 @@ const MOST_RETIMED = 100
 /** Below totals each takes longer. */
 const MOST_BELOW_TOTALS = 40
 
+/** What is gone through, one after the other: totals only where there are some. */
+const BUCKETS = ['due', 'all'] as const
+const ALL = [...BUCKETS, 'totals'] as const
+type Pass = (typeof ALL)[number]
+
 /** A bucket or a total, and the rule that applies to it now. */
 interface Ruled {
   readonly key: string
@@ -39,25 +44,23 @@ export async function retimeBuckets(
   book: () => LayeredBook,
   now?: number,
 ): Promise<boolean> {
-  const due = await retimeSome(store, shard, book, 'due', false, now)
-  if (due === 'changed') return true
-  const all = await retimeSome(store, shard, book, 'all', false, now)
-  if (all === 'changed') return true
-  const totals = await retimeSome(store, shard, book, 'totals', all === 'done', now)
-  return totals === 'changed' || (all === 'done' && totals === 'done')
+  let isLeft = false
+  for (const which of book().hasTotals ? ALL : BUCKETS) {
+    const outcome = await retimeSome(store, shard, book, which, now)
+    if (outcome === 'changed') return true
+    isLeft ||= outcome === 'left'
+  }
+  if (isLeft) return false
+  await store.run(retimeScript, shard, [now ?? '', book().version, '1', 0])
+  return true
 }
 
-/**
- * `changed`: the book was changed again; `left`: some buckets keep their limit.
- *
- * @param isLast whether the book applies to all once these follow it
- */
+/** `changed`: the book was changed again; `left`: some buckets keep their limit. */
 async function retimeSome(
   store: Store,
   shard: number,
   book: () => LayeredBook,
-  which: 'due' | 'all' | 'totals',
-  isLast: boolean,
+  which: Pass,
   now: number | undefined,
 ): Promise<'done' | 'changed' | 'left'> {
   let outcome: 'done' | 'left' = 'done'
@@ -75,14 +78,12 @@ async function retimeSome(
     const unknown = ruled.filter(({ rule }) => zoneUnknownHere(rule.limit) !== undefined)
     const known = ruled.filter(({ rule }) => zoneUnknownHere(rule.limit) === undefined)
     // Apart from the others, which must not keep their limits where this fails.
-    const applied = await apply(store, shard, book, unknown, false, now).catch((error: unknown) => {
+    const applied = await apply(store, shard, book, unknown, now).catch((error: unknown) => {
       if (missingZone(error) === undefined) throw error
       outcome = 'left'
       return true
     })
-    if (!applied) return 'changed'
-    const isEnd = isLast && next === '0' && outcome === 'done'
-    if (!(await apply(store, shard, book, known, isEnd, now))) return 'changed'
+    if (!applied || !(await apply(store, shard, book, known, now))) return 'changed'
     cursor = next
   } while (cursor !== '0')
   return outcome
@@ -93,16 +94,19 @@ async function apply(
   shard: number,
   book: () => LayeredBook,
   ruled: readonly Ruled[],
-  isLast: boolean,
   now: number | undefined,
 ): Promise<boolean> {
   const most = ruled.some(({ totals }) => totals.length > 0) ? MOST_BELOW_TOTALS : MOST_RETIMED
-  for (let from = 0; from < ruled.length || (isLast && from === 0); from += most) {
+  for (let from = 0; from < ruled.length; from += most) {
     const some = ruled.slice(from, from + most)
     const rules = some.flatMap(({ key, rule, totals }) => [key, ...ruleValues(rule, totals)])
-    const isEnd = isLast && from + most >= ruled.length
-    const values = [now ?? '', book().version, isEnd ? '1' : '0', some.length, ...rules]
-    const found = await store.run(retimeScript, shard, values)
+    const found = await store.run(retimeScript, shard, [
+      now ?? '',
+      book().version,
+      '0',
+      some.length,
+      ...rules,
+    ])
     if (found.kind !== 'ok') return false
   }
   return true

@@ -4,7 +4,8 @@ import { MILLISECOND } from '../../core/duration.ts'
 import { ForeignValueError, isVelvetRopeError } from '../../core/errors.ts'
 import type { ShaperEvents } from '../../core/events.ts'
 import { assertVersion, LayeredBook } from '../../core/layered-book.ts'
-import { formatLimit, parseStoredLimit } from '../../core/limit.ts'
+import { parseStoredLimit } from '../../core/limit.ts'
+import { formatLimit } from '../../core/limit-format.ts'
 import { parseRule, type Rule } from '../../core/rule-book.ts'
 import {
   type AuthoredRule,

@@ -10,9 +10,10 @@ import type { GateAnswer } from '../verbs/gate.ts'
 import type { RemovedJob } from '../verbs/handed-job.ts'
 import { MOST_BYTES } from './batch.ts'
 import type { BucketQueue } from './bucket-queue.ts'
-import type { GateEntry, Signal } from './gate-entry.ts'
+import type { GateEntry } from './gate-entry.ts'
 import type { HandlerPatience } from './handler-patience.ts'
 import { HandlerPermit } from './handler-permit.ts'
+import { HandlerWait } from './handler-wait.ts'
 import { LargeData } from './large-data.ts'
 import type { Leases } from './leases.ts'
 import type { RedisClock } from './redis-clock.ts'
@@ -60,7 +61,7 @@ export type StartHandler = () => Promise<void> | undefined
 export class StartSequence {
   readonly #ports: StartSequencePorts
   readonly #permits: Semaphore<string>
-  readonly #room: WaitingRoom
+  readonly #handlers: HandlerWait
   readonly #patience: HandlerPatience
   readonly #runs: SlotRuns
   readonly #held = new Semaphore(new Units(MOST_HELD))
@@ -77,7 +78,7 @@ export class StartSequence {
   ) {
     this.#ports = ports
     this.#permits = permits
-    this.#room = room
+    this.#handlers = new HandlerWait(ports.clock, room, patience)
     this.#patience = patience
     this.#runs = runs
   }
@@ -113,7 +114,7 @@ export class StartSequence {
         permit.putBack()
         await entry.wait((onSignal) => store.onSound(onSignal))
       } else if (!permit.isWithinReach) {
-        await this.#waitForHandler(entry, queue, (onSignal) => permit.whenFree(onSignal))
+        await this.#handlers.untilFree(entry, queue, permit)
       } else {
         const follows = queue.isFirst(entry) ? this.#runs.grantOf(entry) : undefined
         const { measurement } = follows ?? store
@@ -147,7 +148,7 @@ export class StartSequence {
           const before = late
           late = window.isValid ? lead + this.#ports.clock.now() - window.opensAt : 0
           await this.#waitForSlot(entry, answer, window, permit)
-          await this.#takeHandler(entry, queue, permit)
+          await this.#handlers.take(entry, queue, permit)
           if (!entry.isOpen) return
           // What stopped the run may have come meanwhile.
           if (follows !== undefined && !this.#runs.goesOn(entry)) continue
@@ -222,36 +223,6 @@ export class StartSequence {
       if (clock.now() >= at) return
       await entry.wait((onSignal) => clock.wake(at, onSignal, slack))
     }
-  }
-
-  /** Takes a permit, without a wait where one is free. */
-  async #takeHandler(entry: GateEntry, queue: BucketQueue, permit: HandlerPermit): Promise<void> {
-    if (!entry.isOpen || permit.tryTake()) return
-    await this.#waitForHandler(entry, queue, (onSignal) => permit.take(onSignal))
-  }
-
-  async #waitForHandler(entry: GateEntry, queue: BucketQueue, signal: Signal): Promise<void> {
-    const { clock } = this.#ports
-    const { job } = entry
-    const since = clock.now()
-    if (!this.#room.tryEnter(job.key, since)) {
-      queue.giveBack()
-      return
-    }
-    let isImpatient = false
-    const impatience: Signal = (onSignal) => {
-      const look = () => {
-        const until = this.#patience.until(job, since)
-        isImpatient = until <= clock.now()
-        if (isImpatient) onSignal()
-        else disarm = clock.wake(until, look, COARSE)
-      }
-      let disarm = clock.wake(this.#patience.until(job, since), look, COARSE)
-      return () => disarm()
-    }
-    await entry.wait(signal, impatience)
-    this.#room.leave(job.key)
-    if (isImpatient) queue.giveBack(this.#patience.goesBack(job, since, clock.now()))
   }
 }
 

@@ -5,8 +5,9 @@
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many ended jobs to keep, number of reports, then for each: id, epoch, started at | '', outcome (completed |
 --          failed | retry | freeze | back), its text (result as JSON | error | worker) | '', has text ('1' | '0'), delay | ''
--- Answers  { now, '0' | '1' | '2' | ready at | ready at .. ' stop' | - ended at, ... }: '0' where the job is not the caller's any more, '2' where its run is to stop, and when it ended where the
---          same report came before; of a turn, behind a space, what it was charged in named units, if its limit has some; up to the
+-- Answers  { now, '0' | '1' | ready at | - ended at, ... }: '0' where the job is not the caller's any more, and when it ended where the
+--          same report came before; behind a space 'stop' where its run is to stop, and of a turn what it was charged in named units, if its
+--          limit has some; up to the
 --          first whose bucket is incomplete, or until MOST_SENT_BACK jobs were sent back or quotas have taken long
 
 local now = read_now(ARGV[1])
@@ -82,9 +83,9 @@ local function finish(at)
     wait_again(bucket, state, 'back', -INF, 'frozen')
   end
   if had_line then reschedule(bucket, meta) else reschedule_from(bucket, meta, -INF) end
-  local stops = usage.must_stop(bucket, now)
-  if not ready_at then return ended(state, stops and 2 or 1) end
-  return stops and string.format('%.17g stop', ready_at) or text(ready_at)
+  -- A turn is in no run.
+  if not is_turn(id) and usage.must_stop(bucket, now) then return string.format('%.17g stop', ready_at or 1) end
+  return ready_at and text(ready_at) or ended(state, 1)
 end
 
 local answers = { text(now) }

@@ -5,10 +5,12 @@ import type { Store } from '../scripts/store.ts'
 import type { HandedJob } from './handed-job.ts'
 import { reportAll } from './report-all.ts'
 
+/** What stands behind an answer where the run of the bucket is to stop. */
+const STOP = 'stop'
+
 /**
  * The script answers a job whose lease was lost with 0, one that waits again with its time, one that had ended already with that
- * time below zero, and any other with 1, or with 2 where the run of its bucket is to stop; and behind it, what a turn was charged;
- * behind a time, whether the run is to stop.
+ * time below zero, and any other with 1; and behind it what a turn was charged, or of a job that its run is to stop.
  */
 const reply = list(row({ at: number, answers: rest(numberAndMore) }))
 const script = defineScript('finish', import.meta.url, reply)
@@ -55,19 +57,13 @@ export function finishVerb(store: Store, keep: string) {
     ])
     const call = [now ?? '', keep, reports.length, ...values]
     const { at, answers } = await store.run(script, shard, call)
-    return answers.map(({ value: answer, more: charged }, index) => {
-      const ended = charged === undefined ? {} : { charged }
-      if (answer < 0) return { isMine: true, at: -answer, ...ended }
-      if (answer <= 1) return { isMine: answer === 1, at, ...ended }
-      if (answer === 2) return { isMine: true, at, stops: true, ...ended }
+    return answers.map(({ value: answer, more }, index) => {
+      const news = more === undefined ? {} : more === STOP ? { stops: true } : { charged: more }
+      if (answer < 0) return { isMine: true, at: -answer, ...news }
+      if (answer <= 1) return { isMine: answer === 1, at, ...news }
       const { outcome } = reports[index]!
-      const stops = charged === 'stop' && { stops: true }
-      return {
-        isMine: true,
-        at: outcome.kind === 'retry' ? answer - outcome.delay : at,
-        readyAt: answer,
-        ...stops,
-      }
+      const doneAt = outcome.kind === 'retry' ? answer - outcome.delay : at
+      return { isMine: true, at: doneAt, readyAt: answer, ...news }
     })
   }
   return (shard: number, reports: readonly FinishReport[], now?: number): Promise<FinishAnswer[]> =>

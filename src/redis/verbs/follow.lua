@@ -27,7 +27,7 @@ local function add(job, state, earliest, latest)
     text(job.admittedAt), text(state.attempt), text(state.fence), job.traceparent }) do answer[#answer + 1] = value end
 end
 
--- Whether the worker has all jobs of the bucket that were handed over. It is told again of those of which it does not know: an answer was lost.
+-- Whether the worker has all jobs of the bucket that were handed over, and knows them. Where an answer was lost, this one names them again.
 local function has_all()
   if bucket.inHanded == 0 then return false end
   local members = redis.call('LRANGE', K.handed .. bucket.suffix, -MOST, -1)

@@ -1,26 +1,13 @@
 import type { WorkerJob } from '../../line/job.ts'
 import type { RedisRules } from '../rules/redis-rules.ts'
 import type { RuledBuckets } from '../rules/ruled-buckets.ts'
-import { idOfName } from '../scripts/job-id.ts'
 import { type Answer, list, number, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
+import { GRANTED_JOB, grantedJob } from './granted-job.ts'
 import type { HandedJob } from './handed-job.ts'
-import { decodeCosts, decodeSettings } from './settings-text.ts'
 
-const jobReply = row({
-  id: text,
-  epoch: number,
-  earliest: number,
-  latest: number,
-  cost: number,
-  settings: text,
-  data: text,
-  admittedAt: number,
-  attempt: number,
-  fence: number,
-  traceparent: text,
-})
+const jobReply = row({ id: text, epoch: number, earliest: number, latest: number, ...GRANTED_JOB })
 const reply = list(
   row({ at: number, book: number, interval: number, tolerance: number, pattern: text, jobs: rest(jobReply) }),
 )
@@ -32,7 +19,7 @@ export interface FollowRequest {
   readonly worker: string
   /** For how long the jobs belong to the worker if it does not renew. */
   readonly lease: number
-  /** The last epoch of the jobs of the bucket that the worker knows; 0: it knows none. What lies behind it is told again. */
+  /** The last epoch of the jobs of the bucket that the worker knows; 0: it knows none. The answer names those behind it again. */
   readonly known: number
   /** How many more jobs it takes. */
   readonly most: number
@@ -56,7 +43,7 @@ export interface FollowAnswer {
   readonly jobs: readonly FollowingJob[]
 }
 
-/** waiting | retrying -> handed to this worker, which starts them in their order. */
+/** waiting | retrying -> granted to this worker, which starts them in their order; each gets its slot with its start. */
 export function followVerb(
   store: Store,
   rules: Pick<RedisRules, 'nameOf'>,
@@ -72,16 +59,6 @@ export function followVerb(
 }
 
 function followingJob(key: string, answer: Answer<typeof jobReply>): FollowingJob {
-  const { id, epoch, earliest, latest, settings, traceparent, ...rest } = answer
-  const costs = decodeCosts(settings)
-  const job = {
-    ...rest,
-    id: idOfName(id),
-    key,
-    ...(costs && { costs }),
-    settings: decodeSettings(settings),
-    traceparent: traceparent === '' ? undefined : traceparent,
-    crashes: 0,
-  }
-  return { handed: { id, epoch }, job, earliest, latest }
+  const { id, epoch, earliest, latest } = answer
+  return { handed: { id, epoch }, job: grantedJob({ name: id, key, crashes: 0 }, answer), earliest, latest }
 }

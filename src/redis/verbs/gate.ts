@@ -5,8 +5,8 @@ import { idOfName } from '../scripts/job-id.ts'
 import { type Answer, flag, list, number, oneOf, optional, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
+import { GRANTED_JOB, grantedJob } from './granted-job.ts'
 import type { HandedJob, RemovedJob } from './handed-job.ts'
-import { decodeCosts, decodeSettings } from './settings-text.ts'
 
 const answerReply = oneOf({
   granted: {
@@ -15,13 +15,7 @@ const answerReply = oneOf({
     latest: number,
     tolerance: number,
     key: text,
-    cost: number,
-    settings: text,
-    data: text,
-    admittedAt: number,
-    attempt: number,
-    fence: number,
-    traceparent: text,
+    ...GRANTED_JOB,
     pattern: text,
     lastStart: number,
     spacing: number,
@@ -122,27 +116,9 @@ export function gateVerb(
 }
 
 function gateAnswer(name: string, answer: Answer<typeof answerReply>): GateAnswer {
-  const id = idOfName(name)
   if (answer.kind === 'granted') {
-    const { slot, due, startAt, latest, tolerance, pattern, lastStart, spacing, settings } = answer
-    const {
-      key,
-      cost,
-      data,
-      admittedAt,
-      attempt,
-      fence,
-      crashes,
-      frozenUntil,
-      runInterval,
-      mayRun,
-      holdsPlace,
-    } = answer
-    const traceparent = answer.traceparent === '' ? undefined : answer.traceparent
-    const costs = decodeCosts(settings)
-    const named = costs && { costs }
-    const known = { id, key, data, cost, ...named, settings: decodeSettings(settings), traceparent }
-    const job = { ...known, attempt, fence, crashes, admittedAt }
+    const { slot, due, startAt, latest, tolerance, frozenUntil, runInterval, mayRun, holdsPlace } = answer
+    const { pattern, lastStart, spacing, key, crashes } = answer
     return {
       kind: 'granted',
       slot,
@@ -155,10 +131,10 @@ function gateAnswer(name: string, answer: Answer<typeof answerReply>): GateAnswe
       mayRun,
       ...(holdsPlace !== undefined && { holdsPlace }),
       pace: { pattern, lastStart, spacing },
-      job,
+      job: grantedJob({ name, key, crashes }, answer),
     }
   }
   if (answer.kind !== 'expired') return answer
   const { at, key, cost, attempt } = answer
-  return { kind: 'expired', job: { id, key, cost, attempt, at } }
+  return { kind: 'expired', job: { id: idOfName(name), key, cost, attempt, at } }
 }

@@ -1,5 +1,6 @@
 import { deepStrictEqual, ok } from 'node:assert/strict'
-import { formatLimit, type Limit, type LimitInput, parseLimit } from '../../../src/core/limit.ts'
+import { type Limit, type LimitInput, parseLimit } from '../../../src/core/limit.ts'
+import { formatLimit } from '../../../src/core/limit-format.ts'
 import { made, TrapError } from '../hostile-values.ts'
 import { pureMachine } from '../machine.ts'
 import { type ReadLimit, readLimit } from '../parts/limit-reading.ts'

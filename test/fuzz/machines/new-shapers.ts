@@ -1,6 +1,7 @@
 import { deepStrictEqual, ok } from 'node:assert/strict'
 import fc from 'fast-check'
-import { formatLimit, type LimitInput, parseLimit } from '../../../src/core/limit.ts'
+import { type LimitInput, parseLimit } from '../../../src/core/limit.ts'
+import { formatLimit } from '../../../src/core/limit-format.ts'
 import { parseRule } from '../../../src/core/rule-book.ts'
 import { Shaper, type ShaperOptions } from '../../../src/index.ts'
 import { VirtualClock } from '../../../src/testing.ts'

@@ -1,4 +1,4 @@
-import { formatLimit } from '../../../src/core/limit.ts'
+import { formatLimit } from '../../../src/core/limit-format.ts'
 import type { HistoryEvent } from '../../../src/testing.ts'
 import { parsedLimitOf } from '../actors/limit-of.ts'
 import type { Failure } from '../judge/judge.ts'

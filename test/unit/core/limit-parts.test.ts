@@ -3,13 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { DAY, HOUR, MINUTE } from '../../../src/core/duration.ts'
 import { InvalidLimitError } from '../../../src/core/errors.ts'
 import {
-  formatLimit,
   hasParts,
   type LimitInput,
   parseLimit,
   parseMeterLimit,
   parseStoredLimit,
 } from '../../../src/core/limit.ts'
+import { formatLimit } from '../../../src/core/limit-format.ts'
 import { checkUnit } from '../../../src/core/unit.ts'
 
 const rolling = (amount: number, length: number, unit?: string, each?: number) => {

@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { InvalidLimitError } from '../../../src/core/errors.ts'
-import { formatLimit, type LimitInput, parseLimit, parseMeterLimit } from '../../../src/core/limit.ts'
+import { type LimitInput, parseLimit, parseMeterLimit } from '../../../src/core/limit.ts'
+import { formatLimit } from '../../../src/core/limit-format.ts'
 
 test.each<[LimitInput, number, number, number]>([
   ['20, 1/s', 20, 1_000_000, 5_000],

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { BucketView } from '../../../src/core/bucket-view.ts'
 import { LayeredBook, parseLayer } from '../../../src/core/layered-book.ts'
-import { formatLimit, parseLimit } from '../../../src/core/limit.ts'
+import { parseLimit } from '../../../src/core/limit.ts'
+import { formatLimit } from '../../../src/core/limit-format.ts'
 import { parseRule } from '../../../src/core/rule-book.ts'
 import {
   changeLayers,

@@ -18,7 +18,7 @@ end
 
 -- How many jobs of a bucket may be handed over and not started.
 local function window_of(bucket, look_ahead)
-  -- Whoever takes the first of its jobs asks for the others: see verbs/follow.lua.
+  -- The worker that takes the first of its jobs asks for the others: see verbs/follow.lua.
   if usage.may_run(bucket) then return 1 end
   return math.max(1, math.min(MOST_HANDED, math.ceil(look_ahead / bucket.interval)))
 end
