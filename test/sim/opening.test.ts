@@ -28,5 +28,5 @@ test('many shards are opened in about as many round trips as two', async () => {
 })
 
 test('a shaper that opens alone, on a Redis that has no scripts yet, hears within the time that its judge allows', async () => {
-  expect(await roundTrips(8, false)).toBeLessThan(27)
+  expect(await roundTrips(8, false)).toBeLessThan(26)
 })

@@ -20,7 +20,8 @@ for index = 1, buckets do
   local is_below = is_total(ARGV[at])
   local is_readable, bucket = pcall(is_below and family.total or read_bucket_and_line, ARGV[at])
   if is_below then
-    local is_stale = is_readable and bucket and bucket.book < book
+    -- One with children follows with them: they change their places below it.
+    local is_stale = is_readable and bucket and bucket.children == 0 and bucket.book < book
     if is_stale and pcall(family.keep_chain, read_rule(at + 1, book).chain, book, now) then changed = changed + 1 end
   elseif is_readable and bucket and bucket.book < book then
     -- Writing the bucket also adds it to the set `fill`, which an older version did not keep.

@@ -18,11 +18,6 @@ const MOST_RETIMED = 100
 /** Below totals each takes longer. */
 const MOST_BELOW_TOTALS = 40
 
-/** What is gone through, one after the other: totals only where there are some. */
-const BUCKETS = ['due', 'all'] as const
-const ALL = [...BUCKETS, 'totals'] as const
-type Pass = (typeof ALL)[number]
-
 /** A bucket or a total, and the rule that applies to it now. */
 interface Ruled {
   readonly key: string
@@ -32,7 +27,7 @@ interface Ruled {
 
 /**
  * Applies the rules in force to every live bucket of a shard; first to the buckets with jobs that are about to depart. Totals follow with
- * the buckets below them, and at last those below which none lives. Stops when another process changes the book again, because that
+ * the buckets below them, and those below which none lives by themselves. Stops when another process changes the book again, because that
  * process goes through the buckets then. Buckets that are created meanwhile use the new book.
  *
  * Returns false if a bucket keeps its limit because its rule counts by a time zone that is unknown here, and Redis has nothing of it,
@@ -44,13 +39,15 @@ export async function retimeBuckets(
   book: () => LayeredBook,
   now?: number,
 ): Promise<boolean> {
-  let isLeft = false
-  for (const which of book().hasTotals ? ALL : BUCKETS) {
-    const outcome = await retimeSome(store, shard, book, which, now)
-    if (outcome === 'changed') return true
-    isLeft ||= outcome === 'left'
-  }
-  if (isLeft) return false
+  const due = await retimeSome(store, shard, book, 'due', now)
+  if (due === 'changed') return true
+  // Together: what opens a line waits for them.
+  const outcomes = await Promise.all([
+    retimeSome(store, shard, book, 'all', now),
+    book().hasTotals ? retimeSome(store, shard, book, 'totals', now) : 'done',
+  ])
+  if (outcomes.includes('changed')) return true
+  if (outcomes.includes('left')) return false
   await store.run(retimeScript, shard, [now ?? '', book().version, '1', 0])
   return true
 }
@@ -60,7 +57,7 @@ async function retimeSome(
   store: Store,
   shard: number,
   book: () => LayeredBook,
-  which: Pass,
+  which: 'due' | 'all' | 'totals',
   now: number | undefined,
 ): Promise<'done' | 'changed' | 'left'> {
   let outcome: 'done' | 'left' = 'done'

@@ -10,7 +10,7 @@ export interface Span {
 }
 
 /** Round trips until a worker that begins starts its first job, and from a request to a start; and what both take besides. */
-const OPENING = 27
+const OPENING = 26
 const HANDING = 6
 const BESIDES_MS = 3
 /** At least so long a job is under way; milliseconds. */
