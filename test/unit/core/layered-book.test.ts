@@ -135,6 +135,16 @@ describe('the layers', () => {
   })
 })
 
+test('a book says whether it has totals, whichever layer has them', () => {
+  const desk = new Desk({ 'stripe/*': '5, 5/s' })
+  expect(desk.book.hasTotals).toBe(false)
+  desk.change(set('stripe/', '100, 10/s'))
+  expect(desk.book.hasTotals).toBe(true)
+  expect(desk.book.totalsOf('stripe/eu').map(({ path }) => path)).toEqual(['stripe/'])
+  desk.change(reset('stripe/'))
+  expect(desk.book.hasTotals).toBe(false)
+})
+
 describe('overrides', () => {
   test('author and time are kept', () => {
     const desk = new Desk({ a: '1, 1/s' })
