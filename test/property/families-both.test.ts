@@ -81,7 +81,10 @@ const lapse = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 1, max: 3_000 * MS }) },
 )
 const trace = fc.record({
-  limits: fc.dictionary(fc.constantFrom('*', ...KEYS), ofKey, { noNullPrototype: true }),
+  limits: fc.record(Object.fromEntries(['*', ...KEYS].map((pattern) => [pattern, ofKey])), {
+    requiredKeys: [],
+    noNullPrototype: true,
+  }),
   outermost: ofOutermost,
   totals: fc.dictionary(fc.constantFrom(...TOTALS.slice(1)), ofTotal, { noNullPrototype: true }),
   steps: fc.array(fc.tuple(step, lapse), { minLength: 1, maxLength: 80, size: 'max' }),
@@ -247,7 +250,6 @@ function comparable(started: object | undefined) {
   return started && { ...started, fence: 0 }
 }
 
-// The same traces each time: of others, about one in a hundred parts where a child joins.
 test('below totals of many shapes both lines answer alike', async () => {
   let ties = 0
   let starts = 0
@@ -270,7 +272,7 @@ test('below totals of many shapes both lines answer alike', async () => {
         await Promise.all(drivers.map((driver) => driver.close()))
       }
     }),
-    { numRuns: 40, seed: 1, endOnFailure: true },
+    { numRuns: 40, endOnFailure: true },
   )
   // A trace ends at its first tie.
   expect(starts).toBeGreaterThan(ties)

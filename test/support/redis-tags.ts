@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { withLibraries } from '../../src/redis/scripts/script.ts'
 
 const LIBRARIES =
-  'shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting member summed chain total'.split(
+  'shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting member summed chain total chosen'.split(
     ' ',
   )
 const SCRIPT = withLibraries(
@@ -16,6 +16,10 @@ const SCRIPT = withLibraries(
     local ready = redis.call('ZRANGE', K.ready .. total.n, 0, -1, 'WITHSCORES')
     for index = 1, #ready, 2 do
       if ready[index] ~= name then one.others[#one.others + 1] = tonumber(ready[index + 1]) end
+    end
+    for _, other in ipairs(redis.call('ZRANGE', K.later .. total.n, 0, -1)) do
+      local own = other ~= name and (is_total(other) and family.total(other) or family.bucket(other).member)
+      if own then one.others[#one.others + 1] = math.max(own.tag, total.virtual - total.largest) end
     end
     found[#found + 1] = one
     name, child = total.key, total
@@ -30,7 +34,7 @@ const schema = z.array(
 
 /**
  * The tags by which a bucket, and the totals above it, share the totals above them, the innermost first; and those of the others that
- * may go.
+ * take part, whether their own limits let them go by now or not.
  *
  * @param tag of its shard
  */
