@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { reconnectDelayMs, restMsAfter } from '../../../src/dashboard/page/data/ask-again.ts'
 import { parseDuration, writeDuration } from '../../../src/dashboard/page/data/duration.ts'
 import {
   formatAgo,
@@ -11,7 +12,6 @@ import {
   formatSpan,
   formatTotal,
 } from '../../../src/dashboard/page/data/format.ts'
-import { reconnectDelayMs } from '../../../src/dashboard/page/data/reconnect-delay.ts'
 import { shortened, visibleText } from '../../../src/dashboard/page/data/shown-text.ts'
 
 describe('numbers on the page', () => {
@@ -123,4 +123,10 @@ describe('text of others', () => {
     expect(shortened('abcdefghijk', 6)).toBe('abc…jk')
     expect(shortened('😀😀😀😀😀', 3)).toBe('😀…😀')
   })
+})
+
+test('the page rests nine times as long as an answer took, and half a minute at most', () => {
+  expect(restMsAfter(10, 1_500)).toBe(1_500)
+  expect(restMsAfter(1_000, 1_500)).toBe(9_000)
+  expect(restMsAfter(600_000, 1_500)).toBe(30_000)
 })

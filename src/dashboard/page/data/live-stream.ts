@@ -1,6 +1,6 @@
 import { type ApiProblem, ask } from './api.ts'
+import { reconnectDelayMs } from './ask-again.ts'
 import { EventParser, type StreamEvent } from './event-parser.ts'
-import { reconnectDelayMs } from './reconnect-delay.ts'
 import { asProblem } from './session.ts'
 
 /**

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { ApiProblem } from '../data/api.ts'
+import { restMsAfter } from '../data/ask-again.ts'
 import { ruleChanges } from '../data/live.ts'
 import { notice } from '../data/notice.ts'
 import { asProblem, lock } from '../data/session.ts'
@@ -15,7 +16,7 @@ interface Polled<Value> {
  * Asks again and again while the page is visible, and at once when the rule book changes or something was done here.
  *
  * @param name of what is asked for: another one begins anew
- * @param restMs the pause after an answer
+ * @param restMs the pause after an answer that comes at once
  */
 export function usePolled<Value>(
   name: string,
@@ -28,6 +29,7 @@ export function usePolled<Value>(
   useEffect(() => {
     const abort = new AbortController()
     let timer: number | undefined
+    let askedAt = 0
     const take = (taken: Polled<Value>) => {
       if (abort.signal.aborted) return
       setAnswer((before) => ({
@@ -35,11 +37,12 @@ export function usePolled<Value>(
         ...taken,
         value: taken.value ?? (before?.name === name ? before.value : undefined),
       }))
-      timer = window.setTimeout(run, restMs(taken.value))
+      timer = window.setTimeout(run, restMsAfter(performance.now() - askedAt, restMs(taken.value)))
     }
     const run = () => {
       clearTimeout(timer)
       if (document.visibilityState === 'hidden') return
+      askedAt = performance.now()
       load(abort.signal).then(
         (value) => take({ value, problem: undefined }),
         (error: unknown) => {
