@@ -7,14 +7,13 @@ import { checkHistory } from '../../src/conformance/conformance.ts'
 import type { HistoryEvent } from '../../src/conformance/history.ts'
 import { MILLISECOND } from '../../src/core/duration.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
-import { Shaper } from '../../src/index.ts'
 import { RedisProcess } from '../../test/support/redis-process.ts'
 import { TcpProxy } from '../../test/support/tcp-proxy.ts'
 import type { RunOrder, RunStart } from './worker-process.ts'
 
 /**
- * Which part of a high rate three worker processes reach, and whether a start comes too early: `tsx bench/runs/floors.ts`. One key at
- * 2,000 a second; one at 200 a second whose workers are 5 ms away from Redis, each way; and 1,000 keys below a total of 1,000 a second.
+ * Which part of a high rate three worker processes reach, and whether a start comes too early, product by product:
+ * `tsx bench/runs/floors.ts`. One key at 2,000 a second; one at 200 a second whose workers are 5 ms away from Redis, each way; and 1,000 keys below a total of 1,000 a second.
  */
 interface Scenario {
   readonly name: string
@@ -57,30 +56,35 @@ const { values: flags } = parseArgs({
     seconds: { type: 'string', default: '10' },
     workers: { type: 'string', default: '3' },
     only: { type: 'string' },
+    product: { type: 'string' },
   },
 })
 const PROCESS = fileURLToPath(new URL('./worker-process.ts', import.meta.url))
+const PRODUCTS: readonly RunOrder['product'][] = ['velvet-rope', 'BullMQ', 'Bottleneck']
 const WARM_UP_MS = 2_000
+/** More than can start from the first worker's beginning to the end. */
+const SPARE_SECONDS = 6
 
-async function run(scenario: Scenario): Promise<void> {
+async function run(product: RunOrder['product'], scenario: Scenario): Promise<void> {
   const redis = await RedisProcess.start({ port: 'free' })
   const network = await TcpProxy.start(redis.port!)
   if (scenario.delayMs !== undefined)
     network.weather = { thereMs: scenario.delayMs, backMs: scenario.delayMs }
   const seconds = Number(flags.seconds)
-  await fill(redis.url, scenario, seconds)
+  const count = Number(flags.workers)
   const connection = scenario.delayMs === undefined ? redis.url : network.url
+  const { limits, keys, rate } = scenario
+  const jobs = Math.ceil((rate * (seconds + SPARE_SECONDS)) / count)
+  const order: RunOrder = { product, limits, keys, rate, connection, jobs }
   const starts: number[] = []
   const workers: ChildProcess[] = []
-  for (let n = 0; n < Number(flags.workers); n++) {
-    const order: RunOrder = { limits: scenario.limits, connection }
+  for (let n = 0; n < count; n++) {
     const worker = fork(PROCESS, [JSON.stringify(order)], { execArgv: process.execArgv })
-    worker.on('message', (message) => {
-      if (message !== 'ready') starts.push(...(message as RunStart[]))
-    })
     await once(worker, 'message')
+    worker.on('message', (message) => starts.push(...(message as RunStart[])))
     workers.push(worker)
   }
+  for (const worker of workers) worker.send('begin')
   await pass(WARM_UP_MS)
   const from = performance.timeOrigin + performance.now()
   await pass(seconds * 1_000)
@@ -94,24 +98,23 @@ async function run(scenario: Scenario): Promise<void> {
   await network[Symbol.asyncDispose]()
   await redis.stop()
   report(
+    product,
     scenario,
     starts.filter((at) => at >= from && at < until).sort((a, b) => a - b),
     (until - from) / 1_000,
   )
 }
 
-async function fill(url: string, { limits, keys, rate }: Scenario, seconds: number): Promise<void> {
-  const shaper = new Shaper<null>('runs', { limits, connection: url })
-  await shaper.ready()
-  const jobs = rate * (seconds + 6)
-  for (let from = 0; from < jobs; from += 1_000) {
-    const keyOf = (index: number) => keys[(from + index) % keys.length]!
-    await shaper.enqueueMany(Array.from({ length: 1_000 }, (_, index) => ({ key: keyOf(index), data: null })))
+function report(
+  product: string,
+  { name, limits, judged, rate }: Scenario,
+  starts: readonly number[],
+  seconds: number,
+): void {
+  if (starts.length === 0) {
+    console.log(`${name}, ${product}: nothing started`)
+    return
   }
-  await shaper.close()
-}
-
-function report({ name, limits, judged, rate }: Scenario, starts: readonly number[], seconds: number): void {
   const { limit } = parseRule(judged, limits[judged]!)
   const history: HistoryEvent[] = [{ type: 'limit', at: starts[0]! * MILLISECOND, key: 'k', limit }]
   for (const [index, start] of starts.entries()) {
@@ -124,10 +127,13 @@ function report({ name, limits, judged, rate }: Scenario, starts: readonly numbe
   }
   const early = checkHistory(history).filter(({ law }) => law === 'L2').length
   const used = starts.length / seconds / rate
-  console.log(`${name}: utilisation ${used.toFixed(3)}, too early ${early} of ${starts.length}`)
+  console.log(`${name}, ${product}: utilisation ${used.toFixed(3)}, too early ${early} of ${starts.length}`)
 }
 
 for (const scenario of SCENARIOS) {
-  if (flags.only === undefined || scenario.name.includes(flags.only)) await run(scenario)
+  if (flags.only !== undefined && !scenario.name.includes(flags.only)) continue
+  for (const product of PRODUCTS) {
+    if (flags.product === undefined || product === flags.product) await run(product, scenario)
+  }
 }
 process.exit()
