@@ -45,6 +45,8 @@ export class MemoryMeterStore implements MeterStore {
    * another.
    */
   readonly #levels = new Map<string, Map<string, Level>>()
+  /** The one that was looked for last: a fill asks for it twice. */
+  #found: Level | undefined
   readonly #byEnd = new DueHeap<Level>()
   /** What the keys of each first segment use of the heap. */
   readonly use = new HeapUse()
@@ -64,11 +66,16 @@ export class MemoryMeterStore implements MeterStore {
     return this.#byEnd.size
   }
 
+  /** Whether it stores a level of the key. */
+  has(name: string, key: string): boolean {
+    return this.#find(name, key) !== undefined
+  }
+
   fill(request: FillRequest, now?: number): Filled {
     // Read once: a given `now` does not decide when others are deleted.
     const clock = this.#clock.now()
     const at = now ?? clock
-    const level = this.#find(request)
+    const level = this.#find(request.name, request.key)
     const before = level?.state ?? EMPTY
     const { accepted, state } = fill(before, request, at)
     if (state !== before) this.#store(request, level, state, forgottenAt(state), clock)
@@ -78,7 +85,7 @@ export class MemoryMeterStore implements MeterStore {
   #fillQuotas(request: QuotaFillRequest, now?: number): QuotaFilled {
     const clock = this.#clock.now()
     const at = now ?? clock
-    const level = this.#find(request)
+    const level = this.#find(request.name, request.key)
     const { accepted, state } = fillQuotas(level?.state ?? EMPTY, request, at)
     if (level !== undefined || state !== EMPTY) {
       this.#store(request, level, state, quotasForgottenAt(state), clock)
@@ -100,11 +107,11 @@ export class MemoryMeterStore implements MeterStore {
   }
 
   read(meter: MeterId, now = this.#clock.now()): QuotaReading {
-    return { state: this.#find(meter)?.state, now }
+    return { state: this.#find(meter.name, meter.key)?.state, now }
   }
 
   async drain(meter: MeterId): Promise<void> {
-    const level = this.#find(meter)
+    const level = this.#find(meter.name, meter.key)
     if (level === undefined) return
     this.#drop(level)
     this.#setTimer(this.#clock.now())
@@ -117,8 +124,11 @@ export class MemoryMeterStore implements MeterStore {
     this.#setTimer(this.#clock.now())
   }
 
-  #find({ name, key }: MeterId): Level | undefined {
-    return this.#levels.get(name)?.get(key)
+  #find(name: string, key: string): Level | undefined {
+    const found = this.#found
+    if (found !== undefined && found.key === key && found.name === name) return found
+    this.#found = this.#levels.get(name)?.get(key)
+    return this.#found
   }
 
   #add({ name, key }: MeterId): Level {
@@ -142,6 +152,7 @@ export class MemoryMeterStore implements MeterStore {
   }
 
   #drop(level: Level): void {
+    if (level === this.#found) this.#found = undefined
     const levels = this.#levels.get(level.name)!
     levels.delete(level.key)
     this.use.release(level.use, LEVEL + level.key.length + bytesOf(level.state))

@@ -72,7 +72,19 @@ export interface MeterReading extends MeterLevel {
   readonly refusedBy?: Pick<MeterQuota, 'quota' | 'unit'>
 }
 
-export function levelOf({ pattern, limit }: MeterRule, state: MeterState, now: number): MeterLevel {
+export function levelOf(rule: MeterRule, state: MeterState, now: number): MeterLevel {
+  const { accepted: _, retryAfterMs: __, ...level } = readingOf(rule, state, now, true, 0)
+  return level
+}
+
+/** One literal for all of it, and not frozen: each would double the cost of a fill in memory. */
+export function readingOf(
+  { pattern, limit }: MeterRule,
+  state: MeterState,
+  now: number,
+  accepted: boolean,
+  retryAfterMs: number,
+): MeterReading {
   const { capacity, interval } = limit
   const level = levelAt(state, interval, now)
   return {
@@ -84,6 +96,8 @@ export function levelOf({ pattern, limit }: MeterRule, state: MeterState, now: n
     capacity,
     intervalMs: interval / MILLISECOND,
     pattern,
+    accepted,
+    retryAfterMs,
   }
 }
 
@@ -107,13 +121,13 @@ export function quotaReadingOf(
 ): MeterReading {
   const { accepted, state, now } = filled
   const level = quotaLevelOf(rule, state, now)
-  if (accepted) return Object.freeze(Object.assign(level, { accepted, retryAfterMs: 0 }))
+  if (accepted) return { ...level, accepted, retryAfterMs: 0 }
   const { retryAfterMs, quota } = refusalOf(state, request, now)
   const refusedBy = quota && {
     quota: nameOfQuota(quota),
     ...(quota.unit !== undefined && { unit: quota.unit }),
   }
-  return Object.freeze(Object.assign(level, { accepted, retryAfterMs, ...(refusedBy && { refusedBy }) }))
+  return { ...level, accepted, retryAfterMs, ...(refusedBy && { refusedBy }) }
 }
 
 export function outcomeOf({ accepted, state, now }: Filled, request: MeterFill): FillOutcome {
