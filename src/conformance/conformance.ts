@@ -1,7 +1,7 @@
 /**
  * Checks a recorded history against the laws: L1 (bound), L2 (spacing), L3 (rate), L4 (order), L5 (nothing lost,
- * nothing twice), L9 (conservation), L10 (quotas), L11 (attempts at once) and L12 (fair shares of a total), and reports every breach
- * with its numbers. It knows nothing of the algorithm that it checks: it shares the terms of the limit with it, but no code that
+ * nothing twice), L9 (conservation), L10 (quotas), L11 (attempts at once), L12 (fair shares of a total) and L13 (longest waits), and
+ * reports every breach with its numbers. It knows nothing of the algorithm that it checks: it shares the terms of the limit with it, but no code that
  * computes.
  *
  * One pass for the keys, and one for each total: a ledger follows the events, and each law sees every event first. The history must be
@@ -16,6 +16,7 @@ import { Fairness } from './fairness.ts'
 import type { Breach, CheckOptions, HistoryEvent } from './history.ts'
 import type { OpenCheck } from './law.ts'
 import { Ledger } from './ledger.ts'
+import { longestWait } from './longest-wait.ts'
 import { loss } from './loss.ts'
 import { order } from './order.ts'
 import { promise } from './promise.ts'
@@ -34,6 +35,7 @@ const LAWS: readonly OpenCheck[] = [
   conservation,
   quota,
   concurrency,
+  longestWait,
 ]
 
 /** What holds for the sum of a family as it does for a key. */

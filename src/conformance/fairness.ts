@@ -1,6 +1,6 @@
 import { quote } from '../core/describe.ts'
 import { isTotal } from '../core/key.ts'
-import { hasParts, type Limit } from '../core/limit.ts'
+import { isSteady, type Limit } from '../core/limit.ts'
 import { lengthOf } from '../core/quota.ts'
 import type { Costs } from '../core/usage.ts'
 import { Gcra, ROUNDING } from './gcra.ts'
@@ -44,7 +44,7 @@ interface Job {
  * its weight, and the largest of the family; and by what is handed over and has not started. What a job uses is its share of the part of the total of which it takes most.
  *
  * At each start below the total it is judged who could have gone: a job waited, nothing on its way was frozen or paused, and its own
- * pace and those of the totals between allowed a start. A child is not judged while its own limit, or one between, has quotas or places:
+ * pace and those of the totals between allowed a start. A child is not judged while its own limit, or one between, has quotas or places, or warms up:
  * what these allow depends on more than an observer knows.
  */
 export class Fairness {
@@ -104,15 +104,24 @@ export class Fairness {
     const member = this.#member(key)
     member.limit = limit
     member.weight = limit.weight
-    // A total that is new stands between its keys and the one that is judged.
-    if (isNew && isTotal(key) && isWithin(key, this.#total)) {
-      this.#sharerOf.clear()
-      this.#sharers.clear()
-      this.#beginAll()
-    } else if (key === this.#total) this.#beginAll()
+    if (isNew && isTotal(key) && isWithin(key, this.#total)) this.#insert(key)
+    else if (key === this.#total) this.#beginAll()
   }
 
-  /** The same jobs use another amount of another limit, or are of other children. */
+  /** A total that is new stands between its keys and the one that is judged. What the other children got before still counts. */
+  #insert(total: string): void {
+    const keys = [...this.#sharerOf.keys()].filter((key) => isWithin(key, total))
+    for (const key of keys) this.#sharerOf.delete(key)
+    for (const [member, sharer] of this.#sharers) {
+      if (!isWithin(member.name, total)) continue
+      this.#beginAnew(sharer)
+      this.#sharers.delete(member)
+    }
+    for (const key of keys) this.#sharer(key)
+    for (const job of this.#jobs.values()) if (isWithin(job.key, total)) this.#note(job)
+  }
+
+  /** The same jobs use another amount of another limit. */
   #beginAll(): void {
     this.#largest = 0
     for (const sharer of this.#sharers.values()) {
@@ -235,7 +244,7 @@ export class Fairness {
 }
 
 function isOpen({ limit, frozenUntil, isPaused, starts }: Member, at: number): boolean {
-  if (limit === undefined || hasParts(limit) || isPaused || frozenUntil > at) return false
+  if (limit === undefined || !isSteady(limit) || isPaused || frozenUntil > at) return false
   return starts.due(limit) <= at
 }
 

@@ -10,6 +10,7 @@ import type { RejectReason } from '../core/verdict.ts'
 export type HistoryEvent =
   | LimitEvent
   | AnswerEvent
+  | PromiseEvent
   | StartEvent
   | SettleEvent
   | ReturnEvent
@@ -49,6 +50,15 @@ export type AnswerEvent = {
   | { readonly accepted: true; readonly seq?: number; readonly departsAt: number }
   | { readonly accepted: false; readonly reason: RejectReason; readonly retryAt: number }
 )
+
+/** A job that waits was promised to start at `startsBy` or before: `waitMsAtMost` of its explanation, counted from when that came. */
+export interface PromiseEvent {
+  readonly type: 'promise'
+  readonly at: number
+  readonly id: string
+  readonly key: string
+  readonly startsBy: number
+}
 
 /**
  * A handler started. `at`: the start as its line counts it. `attempt`: the first is 1; a job returned by a freeze
@@ -171,7 +181,7 @@ export interface Audit {
   readonly ended: number
 }
 
-export type Law = 'L1' | 'L2' | 'L3' | 'L4' | 'L5' | 'L9' | 'L10' | 'L11' | 'L12'
+export type Law = 'L1' | 'L2' | 'L3' | 'L4' | 'L5' | 'L9' | 'L10' | 'L11' | 'L12' | 'L13'
 
 /** One breach of one law, with the numbers that show it. */
 export interface Breach {
@@ -192,7 +202,7 @@ export interface CheckOptions {
   readonly lag?: number
   /** Microseconds for which a replaced limit may still be used; 0 if there is one process. Default: 0. */
   readonly settle?: number
-  /** Handlers that may run at once: while all are busy, L3 requires nothing. Default: unlimited. */
+  /** Handlers that may run at once: while all are busy, L3 and L13 require nothing. Default: unlimited. */
   readonly concurrency?: number
   /** The share of the configured rate that a busy bucket must reach, 0 to 1 (L3). Default: L3 is not checked. */
   readonly minUtilisation?: number

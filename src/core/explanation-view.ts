@@ -18,7 +18,7 @@ export interface JobExplanation {
   readonly isEstimate?: true
   /**
    * The longest that it waits, in milliseconds, as long as handlers are free and no key without jobs gets some below its totals. Only
-   * where its bucket and all totals above it have a pace alone.
+   * where its bucket and all totals above it have a pace alone, without a warm-up.
    */
   readonly waitMsAtMost?: number
   /** Its place below each total above its bucket, the innermost first; absent where there is none, or it has its slot. */

@@ -55,6 +55,11 @@ export function hasParts({ quotas, concurrency }: Limit): boolean {
   return quotas.length > 0 || concurrency < Number.POSITIVE_INFINITY
 }
 
+/** Whether the limit is a pace alone that is always the same. */
+export function isSteady(limit: Limit): boolean {
+  return !hasParts(limit) && limit.warmUp === 0
+}
+
 /**
  * A limit as text, `'<capacity>, <rate>'`, optionally followed by `', tolerance <duration>'`, `', warm-up <duration>'` or
  * `', warm-up <duration> from <rate>'`, quotas such as `', 2000/day'`, and `', 50 at once'`; or as an object with the same parts.

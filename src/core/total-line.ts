@@ -1,5 +1,5 @@
 import * as buckets from './bucket.ts'
-import { hasParts } from './limit.ts'
+import { isSteady } from './limit.ts'
 import { type Child, type Total, type TotalledBucket, totalsAbove, useOf } from './total.ts'
 import type * as usages from './usage.ts'
 
@@ -48,7 +48,7 @@ export function leaveUnder(bucket: TotalledBucket, cost: number): void {
 
 /**
  * How long the last of so many units that wait in the bucket waits at most, as long as no child without work gets some, in microseconds;
- * undefined: a total above it has quotas or places, or is frozen or paused, or the bucket is not among those that share.
+ * undefined: a total above it has more than a steady pace, or is frozen or paused, or the bucket is not among those that share.
  *
  * @param own how long it would wait by the limit of its bucket alone
  */
@@ -64,7 +64,7 @@ export function waitAtMost(
   for (const total of totalsAbove(bucket)) {
     const { queue, bucket: shared } = total
     const { limit } = shared
-    if (hasParts(limit) || shared.paused || shared.frozenUntil > now) return undefined
+    if (!isSteady(limit) || shared.paused || shared.frozenUntil > now) return undefined
     if (child.standing !== 'ready' && child.standing !== 'held') return undefined
     // The child is at most that far behind its share, as it joins, as others go, and as it comes back from its own limits.
     const ahead = queue.weights * (needed / child.weight + 3 * queue.largest)

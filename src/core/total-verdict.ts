@@ -1,5 +1,5 @@
 import { nextSlot, ROUNDING } from './bucket.ts'
-import { hasParts, type Limit } from './limit.ts'
+import { isSteady, type Limit } from './limit.ts'
 import { type Total, type TotalledBucket, totalsAbove } from './total.ts'
 import { type FullTotal, fullAbove } from './total-line.ts'
 import { placesUnder } from './total-place.ts'
@@ -114,8 +114,4 @@ export function isAlone({ bucket, limit, hasRetries }: LineUnder, now: number): 
       return false
   }
   return true
-}
-
-function isSteady(limit: Limit): boolean {
-  return !hasParts(limit) && limit.warmUp === 0
 }

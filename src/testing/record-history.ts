@@ -18,6 +18,11 @@ export interface Recording<Data = unknown, Result = unknown> {
    * reading, otherwise by the times that the line counts.
    */
   timed(handler: Handler<Data, Result>): Handler<Data, Result>
+  /**
+   * Adds how long a job waits at most, if its explanation promises that (`waitMsAtMost`), for L13. Needs the clock of the shaper, so it
+   * is for lines in this process.
+   */
+  promise(id: string): Promise<void>
   /** Adds an audit, a count of the jobs by state, for L9. */
   audit(): Promise<void>
 }
@@ -151,6 +156,19 @@ export function recordHistory<Data, Result>(
     timed: (handler) => (job) => {
       readings.set(nameOf(job), clock.now())
       return handler(job)
+    },
+    promise: async (id) => {
+      const explanation = await shaper.explain(id)
+      if (explanation?.waitMsAtMost === undefined) return
+      at = clock.now()
+      const { key, waitMsAtMost } = explanation
+      history.push({
+        type: 'promise',
+        at,
+        id: nameOf({ id, key }),
+        key,
+        startsBy: at + waitMsAtMost * MILLISECOND,
+      })
     },
     audit: async () => void history.push({ type: 'audit', at, ...(await shaper.audit()) }),
   }

@@ -89,8 +89,17 @@ describe.each(DRIVERS)('%s: a job below totals', (_, open) => {
     }
   })
 
-  test('alone has exact times, and no bound where the total has more than a pace', async () => {
-    const driver = await openFor(open, { '*': '99, 10/s', 'a/': '99, 1/s', 'b/': '99, 1/s, 3/minute' })
+  test('alone has exact times, and no bound where a limit has more than a steady pace', async () => {
+    const warming = '99, 10/s, warm-up 9 s'
+    const driver = await openFor(open, {
+      '*': '99, 10/s',
+      'a/': '99, 1/s',
+      'b/': '99, 1/s, 3/minute',
+      'c/': warming,
+      'd/': '99, 1/s',
+      'd/warming': warming,
+      'd/quota': '99, 10/s, 3/minute',
+    })
     await driver.admit(request('x', { key: 'a/x' }), at(0))
     await driver.admit(request('y', { key: 'a/x' }), at(0))
     const alone = await explained(driver, 'y', 0)
@@ -100,8 +109,11 @@ describe.each(DRIVERS)('%s: a job below totals', (_, open) => {
       reason: 'total',
       detail: 'a/ lets 1/s depart; about the 2nd turn from now',
     })
-    await driver.admit(request('z', { key: 'b/x' }), at(0))
-    expect(await explained(driver, 'z', 0)).not.toHaveProperty('waitMsAtMost')
+    expect(alone).toHaveProperty('waitMsAtMost')
+    for (const key of ['b/x', 'c/x', 'd/warming', 'd/quota']) {
+      await driver.admit(request(key, { key }), at(0))
+      expect(await explained(driver, key, 0)).not.toHaveProperty('waitMsAtMost')
+    }
   })
 
   test('is held by a pause, a freeze, the places and the quotas of a total', async () => {

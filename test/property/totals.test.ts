@@ -51,6 +51,7 @@ const step = fc.record({
     },
     { weight: 2, arbitrary: fc.record({ do: fc.constant('turn' as const), holdsMs: fc.nat(300) }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('cancel' as const) }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('ask' as const) }) },
     {
       weight: 1,
       arbitrary: fc.record({ do: fc.constant('freeze' as const), forMs: fc.nat(500), whole: fc.boolean() }),
@@ -125,7 +126,8 @@ test('below totals of any shape, whatever comes, every law holds and all jobs de
               await turn.release()
             })
             .catch(() => undefined)
-        } else if (action.do === 'cancel') await shaper.cancel(ids.at(-1) ?? 'none')
+        } else if (action.do === 'ask') for (const id of ids) await recording.promise(id)
+        else if (action.do === 'cancel') await shaper.cancel(ids.at(-1) ?? 'none')
         else if (action.do === 'freeze') await shaper.freeze(held, action.forMs + 1)
         else if (action.do === 'pause') {
           await shaper.pause(held)
@@ -141,7 +143,7 @@ test('below totals of any shape, whatever comes, every law holds and all jobs de
       const audit = await shaper.audit()
       expect(audit.waiting + audit.retrying).toBe(0)
       await recording.audit()
-      const laws = checkHistory(recording.history)
+      const laws = checkHistory(recording.history, { concurrency: handlers })
       // While handlers are few, it is they who decide who goes.
       expect(handlers === 50 ? laws : laws.filter(({ law }) => law !== 'L12')).toEqual([])
       await clock.advance(7_200_000 * MS)

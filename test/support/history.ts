@@ -49,6 +49,10 @@ export function reject(
   return { type: 'answer', at: us(at), id, key, cost, accepted: false, reason, retryAt: us(retryAt), ...more }
 }
 
+export function promise(at: number, id: string, startsBy: number, key = 'a'): HistoryEvent {
+  return { type: 'promise', at: us(at), id, key, startsBy: us(startsBy) }
+}
+
 export function start(
   at: number,
   id: string,

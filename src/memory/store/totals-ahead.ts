@@ -1,3 +1,4 @@
+import { isSteady } from '../../core/limit.ts'
 import { formatLimit } from '../../core/limit-format.ts'
 import { waitAtMost } from '../../core/total-line.ts'
 import { placesUnder } from '../../core/total-place.ts'
@@ -46,8 +47,8 @@ export function underTotals(
     { bucket: member, limit, slot: bucket.next, hasRetries: retries !== undefined },
     now,
   )
-  const isSteady = own !== undefined && retries === undefined && bucket.usage === undefined
-  const atMost = isSteady
+  const isKnown = own !== undefined && retries === undefined && isSteady(limit)
+  const atMost = isKnown
     ? waitAtMost(member, ahead + job.cost, own - now + limit.interval * job.cost, now)
     : undefined
   return { totals, isExact, waitAtMost: atMost }

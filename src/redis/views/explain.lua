@@ -103,7 +103,7 @@ local function under_totals()
   if is_granted or not bucket.member then return nil end
   local totals = family.totals_of(bucket)
   local at_most, ahead = -1, cost - bucket.grantedCost
-  if retrying(bucket) == 0 and not parts and state.state == 'waiting' then
+  if retrying(bucket) == 0 and state.state == 'waiting' then
     at_most = family.wait_at_most(bucket, ahead + job.cost, departs_at - now + bucket.interval * job.cost, now)
   end
   return { family.is_alone(bucket, totals, now) and '1' or '0', text(at_most), unpack(family.places_above(bucket, job.cost, job.settings, ahead, job.cost, now, is_handed)) }

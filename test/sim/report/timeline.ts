@@ -64,6 +64,8 @@ function textOf(event: HistoryEvent): string {
       return event.accepted
         ? `accepted ${event.id} of ${event.key}, ${costOf(event)}`
         : `refused ${event.id} of ${event.key}, ${costOf(event)}: ${event.reason}, again at ${seconds(event.retryAt)}`
+    case 'promise':
+      return `${event.id} of ${event.key} was promised to start by ${seconds(event.startsBy)}`
     case 'start':
       return `STARTS ${event.id} of ${event.key}, attempt ${event.attempt}, cost ${event.cost}`
     case 'settle':

@@ -205,3 +205,37 @@ test('what may be handed over and not have started is allowed beyond the shares'
   expect(breaches(100 * MS)).toBe(1)
   expect(breaches(150 * MS)).toBe(0)
 })
+
+test('a child that warms up has no claim', () => {
+  const warming = [rule('a/', '1000, 10/s'), rule('a/1', EACH), rule('a/2', `${EACH}, warm-up 9 s from 1/s`)]
+  const flood = startsOf(['a/2', ...Array.from({ length: 9 }, () => 'a/1')])
+  expect(breachesOf(...warming, ...flood, admitted('w', 'a/2'))).toEqual([])
+})
+
+test('the largest job of a child counts although a total beside it is seen first after it', () => {
+  const beside: HistoryEvent[] = [
+    { ...rule('a/x/', '1000, 10/s'), at: 100 * MS },
+    { ...rule('a/x/1', EACH), at: 100 * MS },
+  ]
+  const first = [admitted('l', 'a/1', 0, 3), start('l', 'a/1', 0, 3)]
+  const ended: HistoryEvent = { type: 'end', at: 50 * MS, id: 'l', outcome: 'completed' }
+  const row = Array.from({ length: 9 }, (_, n) => [
+    admitted(`r${n}`, 'a/x/1', 100 * MS),
+    start(`r${n}`, 'a/x/1', (300 + 100 * n) * MS),
+  ]).flat()
+  const waits = admitted('w', 'a/1', 100 * MS)
+  // Three of the child, three of the family, and one of its own.
+  const found = breachesOf(
+    rule('a/', '1000, 10/s'),
+    rule('a/1', EACH),
+    ...first,
+    ended,
+    ...beside,
+    ...row,
+    waits,
+  )
+  expect(found.map((text) => text.slice(0, 48))).toEqual([
+    'L12 total "a/": with the start of job "r7" at 1.',
+    'L12 total "a/": with the start of job "r8" at 1.',
+  ])
+})

@@ -4,6 +4,12 @@
 do
   local IN = 1
 
+  -- Whether the limit is a pace alone that is always the same.
+  function family.is_steady(limited)
+    local parts = usage.of(limited)
+    return limited.warmUp == 0 and not (parts and parts.isBinding)
+  end
+
   -- When the pace of the total lets a job go that has `ahead` units before it in its child; `counted`: its cost, if it waits already;
   -- `is_handed`: what was not handed over comes behind it. And how many units of the family are before it, its weight and those of all that share.
   function family.place_under(total, child, ahead, counted, now, is_handed)
@@ -45,10 +51,10 @@ do
   -- How long the last of so many units of the bucket waits at most: `waitAtMost` of src/core/total.ts, behind all that was handed over
   -- already; -1: no bound is known. `own`: how long it would wait by the limit of its bucket alone.
   function family.wait_at_most(bucket, units, own, now)
+    if not family.is_steady(bucket) then return -1 end
     local child, wait = bucket.member, own
     for _, total in ipairs(family.totals_of(bucket)) do
-      local parts = usage.of(total)
-      if parts and parts.isBinding or total.paused == 1 or total.frozen > now or child.standing ~= IN then return -1 end
+      if not family.is_steady(total) or total.paused == 1 or total.frozen > now or child.standing ~= IN then return -1 end
       units = total.weights * (units / child.weight + 3 * total.largest)
       wait = wait + next_slot(total, now) - now + (units + total.handed) * total.interval
       child = total

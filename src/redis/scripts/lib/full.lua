@@ -2,16 +2,11 @@
 -- of: family
 
 do
-  local function is_steady(limited)
-    local parts = usage.of(limited)
-    return limited.warmUp == 0 and not (parts and parts.isBinding)
-  end
-
   -- Whether nothing else waits below its totals, and nothing but a pace decides.
   function family.is_alone(bucket, totals, now)
-    if retrying(bucket) > 0 or bucket.paused == 1 or not is_steady(bucket) then return false end
+    if retrying(bucket) > 0 or bucket.paused == 1 or not family.is_steady(bucket) then return false end
     for _, total in ipairs(totals) do
-      if total.waiting > bucket.waiting or not is_steady(total) or total.paused == 1 or total.frozen > now then return false end
+      if total.waiting > bucket.waiting or not family.is_steady(total) or total.paused == 1 or total.frozen > now then return false end
     end
     return true
   end
