@@ -38,14 +38,17 @@ const LAWS: readonly OpenCheck[] = [
   longestWait,
 ]
 
-/** What holds for the sum of a family as it does for a key. */
+/**
+ * What holds for the sum of a family as it does for a key, from the first limit of the total on: it may be set while its family is at
+ * work, and counts what waits and runs then.
+ */
 const LAWS_OF_TOTALS: readonly OpenCheck[] = [bound, spacing, quota, concurrency]
 
 /** Returns every breach of a law in `history`, by time; an empty list if it conforms. */
 export function checkHistory(history: readonly HistoryEvent[], options: CheckOptions = {}): Breach[] {
   const breaches = judge(history, LAWS, options)
   for (const total of totalsIn(history)) {
-    breaches.push(...judge(asOneKey(history, total), LAWS_OF_TOTALS, options))
+    breaches.push(...judge(asOneKey(history, total), LAWS_OF_TOTALS, options, false))
     const fairness = new Fairness(total, options.handed)
     for (const event of history) fairness.see(event)
     breaches.push(...fairness.breaches)
@@ -53,12 +56,19 @@ export function checkHistory(history: readonly HistoryEvent[], options: CheckOpt
   return breaches.sort((a, b) => a.at - b.at)
 }
 
-function judge(history: Iterable<HistoryEvent>, laws: readonly OpenCheck[], options: CheckOptions): Breach[] {
+function judge(
+  history: Iterable<HistoryEvent>,
+  laws: readonly OpenCheck[],
+  options: CheckOptions,
+  isFromFirst = true,
+): Breach[] {
   const breaches: Breach[] = []
   const ledger = new Ledger(options.settle ?? 0, options.lag ?? 0, options.midway ?? false)
   const checks = laws.map((law) => law(ledger, options, (breach) => void breaches.push(breach)))
+  let isJudged = isFromFirst
   for (const event of history) {
-    for (const check of checks) check.see(event)
+    isJudged ||= event.type === 'limit'
+    if (isJudged) for (const check of checks) check.see(event)
     ledger.apply(event)
   }
   for (const check of checks) check.finish?.()

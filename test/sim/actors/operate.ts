@@ -3,6 +3,7 @@ import { parseLimit } from '../../../src/core/limit.ts'
 import { isVelvetRopeError, type Shaper } from '../../../src/index.ts'
 import { isLossy } from '../plan/fault.ts'
 import type { Action } from '../plan/plan.ts'
+import { passingTotals } from '../plan/total-plan.ts'
 import type { SimProcess } from '../world/process.ts'
 import { limitOf } from './limit-of.ts'
 import { ask } from './produce.ts'
@@ -15,7 +16,7 @@ const REQUESTS_OF_CHANGE = 3
 
 /** Does what the plan says beside the jobs, and looks at things; resolves when all is done. */
 export async function operate(scene: Scene, shaper: Shaper<Payload>, process: SimProcess): Promise<void> {
-  const unset = new Set(scene.plan.actions.flatMap((action) => (action.do === 'unset' ? [action.key] : [])))
+  const passing = passingTotals(scene.plan)
   let changed: Promise<unknown> = Promise.resolve()
   const act = async (action: Action) => {
     if (action.at * 1_000 > process.read()) await sleep(action.at - process.read() / 1_000)
@@ -24,7 +25,7 @@ export async function operate(scene: Scene, shaper: Shaper<Payload>, process: Si
         await carryOut(scene, shaper, process, action)
       } catch (error) {
         // There is no total of that path now.
-        const isGone = isVelvetRopeError(error, 'no-limit') && unset.has('key' in action ? action.key : '')
+        const isGone = isVelvetRopeError(error, 'no-limit') && passing.has('key' in action ? action.key : '')
         if (!isGone) throw error
       }
     }

@@ -2,6 +2,7 @@ import { Shaper, type ShaperOptions } from '../../../src/index.ts'
 import { knownScripts } from '../known-scripts.ts'
 import type { Fault, Refusal } from '../plan/fault.ts'
 import type { JobPlan, Plan } from '../plan/plan.ts'
+import { totalsAtFirst } from '../plan/total-plan.ts'
 import type { SimRedis } from '../store/sim-redis.ts'
 import type { Network } from '../world/network.ts'
 import type { SimProcess } from '../world/process.ts'
@@ -147,7 +148,8 @@ export class Scene {
   }
 
   #options(part: string): ShaperOptions {
-    const { keys, totals = [], shards } = this.plan
+    const { keys, shards } = this.plan
+    const totals = totalsAtFirst(this.plan)
     return {
       connection: { host: 'redis', port: 6379 },
       shards,

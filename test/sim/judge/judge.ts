@@ -5,6 +5,7 @@ import { parsedLimitOf } from '../actors/limit-of.ts'
 import type { Recorder, Seen } from '../actors/recorder.ts'
 import type { Scene } from '../actors/scene.ts'
 import type { Fault } from '../plan/fault.ts'
+import { totalsAtFirst } from '../plan/total-plan.ts'
 import { judgeBooks } from './books.ts'
 import { judgeErrors } from './errors.ts'
 import { excuses, travelOf } from './excuses.ts'
@@ -15,16 +16,10 @@ import { lostReturns, withLost } from './lost-returns.ts'
 import { isOfNewcomer } from './newcomers.ts'
 import { afterOwnSteps } from './own-steps.ts'
 import { judgeRefusals } from './refusals.ts'
+import { judgeRefusalsOfTotals, withoutRefusalsOfTotals } from './refusals-of-totals.ts'
 import { judgeSets, USABLE } from './sets.ts'
 import { judgeGivenUp, judgeStrayEnds } from './strays.ts'
-import {
-  countsForTotals,
-  handedBelowTotals,
-  judgeParts,
-  judgeRefusalsOfTotals,
-  partsOfTotals,
-  withoutRefusalsOfTotals,
-} from './totals.ts'
+import { countsForTotals, handedBelowTotals, judgeParts, partsOfTotals } from './totals.ts'
 import type { Life } from './troubles.ts'
 
 /** What went wrong, and when. */
@@ -47,7 +42,7 @@ export function judge(
   rest: Rest | undefined,
 ): { failures: Failure[]; history: HistoryEvent[] } {
   const { plan, record, silences, leaving } = scene
-  const limits = [...plan.keys, ...(plan.totals ?? [])].map((key): HistoryEvent => {
+  const limits = [...plan.keys, ...totalsAtFirst(plan)].map((key): HistoryEvent => {
     return { type: 'limit', at: 0, key: key.key, limit: parsedLimitOf(key) }
   })
   const own = afterOwnSteps(record.seen, record)
@@ -62,7 +57,7 @@ export function judge(
   const history = [...limits, ...inOrder(events), ...audit]
   const lagBefore = (at: number) => lagOf(scene, at)
   const known = { plan, silences, struck: scene.struck, lives: livesOf(scene), unsure: scene.unsure }
-  const { lasting, parts } = partsOfTotals(history, plan, record.unset, lagBefore)
+  const { lasting, parts } = partsOfTotals(history, plan, record.unset, scene.struck, lagBefore)
   const isUnfinished = rest === undefined
   const around = judgeAroundLosses(lasting, scene.struck, lagBefore, isUnfinished, handedBelowTotals(plan))
   const breaches = around.filter(

@@ -91,6 +91,22 @@ export class Lines {
     return limitsAt(this.#known, this.#lines.get(name)!, at, by)
   }
 
+  /** Whether the key, or the family, may have been paused then. */
+  mayBePaused(name: string, at: number): boolean {
+    return isHeldAt(this.#lines.get(name), at)
+  }
+
+  /** When the last freeze ends of those that began before. */
+  frozenUntil(name: string, at: number): number {
+    const freezes = this.#lines.get(name)?.freezes ?? []
+    return Math.max(0, ...freezes.filter(({ from }) => from <= at).map(({ until }) => until))
+  }
+
+  /** The last start of the key until then. */
+  lastStartAt(key: string, at: number): { readonly at: number; readonly cost: number } {
+    return this.#lines.get(key)?.starts.findLast((start) => start.at <= at) ?? { at: 0, cost: 0 }
+  }
+
   exceedsQuota(limit: Limit, refusal: Refusal): boolean {
     return exceedsQuota(limit, refusal)
   }
@@ -123,8 +139,7 @@ function judgeLate(
   const isQuarantined = struck.some(
     ({ fault, from }) => (fault.kind === 'restart' || fault.kind === 'step') && from <= event.at,
   )
-  const isHeld = line.pauses.some(({ from, until }) => from - NEWS <= event.at && event.at <= until + NEWS)
-  if (deadline === undefined || isQuarantined || isHeld) return []
+  if (deadline === undefined || isQuarantined || isHeldAt(line, event.at)) return []
   const interval = Math.max(...limits.map((limit) => limit.interval))
   const last = line.starts.findLast(({ at }) => at <= event.at)
   const next = last === undefined ? 0 : last.at + interval * last.cost
@@ -143,6 +158,10 @@ function judgeLate(
     `key ${event.key}: ${event.id} was refused as late, though it would have departed by ${departs / 1e6} s, ` +
     `${(event.at + deadline - departs) / 1_000} ms before its deadline`
   return [{ law: 'refusal', at: event.at, message }]
+}
+
+function isHeldAt(line: Line | undefined, at: number): boolean {
+  return line?.pauses.some(({ from, until }) => from - NEWS <= at && at <= until + NEWS) ?? false
 }
 
 /** Cost units that may have waited, as far as the store can have known, apart from the job that was refused. */

@@ -1,17 +1,11 @@
 import { expect, test } from 'vitest'
 import { parseLimit } from '../../../src/core/limit.ts'
-import type { HistoryEvent } from '../../../src/testing.ts'
+import { checkHistory, type HistoryEvent } from '../../../src/testing.ts'
 import type { Seen } from '../actors/recorder.ts'
 import type { Plan } from '../plan/plan.ts'
 import { judgeLiveness } from './liveness.ts'
 import { aPlan, SECOND } from './planted.ts'
-import {
-  countsForTotals,
-  judgeParts,
-  judgeRefusalsOfTotals,
-  partsOfTotals,
-  withoutRefusalsOfTotals,
-} from './totals.ts'
+import { countsForTotals, judgeParts, partsOfTotals } from './totals.ts'
 
 const NEVER = Number.POSITIVE_INFINITY
 const keys = ['f/a', 'f/b'].map((key) => ({ key, capacity: 100, rate: { count: 100, per: 1_000 } }))
@@ -31,20 +25,6 @@ function accepted(id: string, key: string, at: number, cost = 1): Seen {
   }
 }
 
-function refused(id: string, key: string, at: number, cost = 1): Seen {
-  const event = {
-    type: 'answer',
-    at: at * SECOND,
-    id,
-    key,
-    cost,
-    accepted: false,
-    reason: 'full',
-    retryAt: 0,
-  } as const
-  return { by: 'producer-1', event, total: 'f/' }
-}
-
 function started(id: string, key: string, at: number): Seen {
   return { by: 'worker-1', event: { type: 'start', at: at * SECOND, id, key, cost: 1, attempt: 1 } }
 }
@@ -57,24 +37,6 @@ function knownOf(plan: Plan) {
   const lives = [{ name: 'worker-1', from: 0, until: NEVER }]
   return { plan, silences: [], struck: [], lives, unsure: [] }
 }
-
-function refusals(seen: readonly Seen[]): string[] {
-  const all = [...LIMITS, ...seen]
-  return judgeRefusalsOfTotals(knownOf(PLAN), eventsOf(all), all, NEVER).map(({ law }) => law)
-}
-
-test('a total refuses what it has no room for, and what would leave too little to others', () => {
-  expect(refusals([accepted('x', 'f/a', 1, 8), refused('y', 'f/b', 3, 3)])).toEqual([])
-  expect(refusals([accepted('x', 'f/a', 1, 7), refused('y', 'f/b', 3, 3)])).toEqual(['refusal'])
-  // Its own line may be four times what is left: 8 + 1 with 2 left are more.
-  expect(refusals([accepted('x', 'f/a', 1, 8), refused('y', 'f/a', 3)])).toEqual([])
-  expect(refusals([accepted('x', 'f/a', 1, 8), refused('y', 'f/b', 3)])).toEqual(['refusal'])
-})
-
-test('of a key nothing is said where its total refused', () => {
-  const seen = [...LIMITS, accepted('x', 'f/a', 1), refused('y', 'f/a', 2)]
-  expect(withoutRefusalsOfTotals(eventsOf(seen), seen)).toEqual(eventsOf(seen).slice(0, -1))
-})
 
 test('while a child could go, one of its family does', () => {
   const late = (starts: readonly number[]) => {
@@ -98,7 +60,7 @@ test('a total that comes and goes is judged while it is there', () => {
   const laws = (at: number) => {
     const unset = [{ at: 10 * SECOND, until: 10.1 * SECOND, key: 'f/' }]
     const history = eventsOf([...LIMITS, ...pair(at)])
-    const { lasting, parts } = partsOfTotals(history, { ...PLAN, actions }, unset, () => SECOND)
+    const { lasting, parts } = partsOfTotals(history, { ...PLAN, actions }, unset, [], () => SECOND)
     expect(lasting).toEqual(history.filter((event) => !('key' in event && event.key === 'f/')))
     return judgeParts(parts, [], () => SECOND).map(({ law }) => law)
   }
@@ -106,8 +68,31 @@ test('a total that comes and goes is judged while it is there', () => {
   expect(laws(11)).toEqual([])
 })
 
+test('a total that comes late counts from when all keys below it surely do, and not where its coming may be lost', () => {
+  const late = { ...PLAN, totals: [{ ...totals[0]!, comesLate: true as const }] }
+  const pair = (at: number) => [
+    accepted(`x${at}`, 'f/a', at),
+    accepted(`y${at}`, 'f/b', at),
+    started(`x${at}`, 'f/a', at + 0.1),
+    started(`y${at}`, 'f/b', at + 0.2),
+  ]
+  const laws = (at: number, struck: Parameters<typeof judgeParts>[1] = []) => {
+    const seen = [...LIMITS.slice(0, 2), limit('f/', '10, 1/s', 5), ...pair(at)]
+    const history = eventsOf(seen).toSorted((one, other) => one.at - other.at)
+    const { lasting, parts } = partsOfTotals(history, late, [], struck, () => SECOND)
+    expect(parts).toEqual([])
+    return checkHistory(lasting, { unfinished: true }).map(({ law }) => law)
+  }
+  expect(laws(3)).toEqual([])
+  expect(laws(5.1)).toEqual([])
+  expect(laws(7)).toEqual(['L2'])
+  const fault = { kind: 'step', at: 9_000, by: 1, until: 9_000 } as const
+  expect(laws(7, [{ fault, from: 9 * SECOND, until: 9 * SECOND }])).toEqual([])
+})
+
 test('shares are judged before the first fault, and where there are many handlers', () => {
   const breach = { law: 'L12', at: 2 * SECOND, message: '' } as const
+  const wait = { ...breach, law: 'L13' } as const
   const struck = (at: number) => {
     const fault = { kind: 'flush-scripts', at: at * 1_000, until: at * 1_000 } as const
     return [{ fault, from: at * SECOND, until: at * SECOND }]
@@ -116,5 +101,12 @@ test('shares are judged before the first fault, and where there are many handler
   expect(countsForTotals(breach, PLAN, struck(3))).toBe(true)
   expect(countsForTotals(breach, PLAN, struck(1))).toBe(false)
   const few = { ...PLAN, workers: PLAN.workers.map((worker) => ({ ...worker, concurrency: 3 })) }
-  expect(countsForTotals(breach, few, [])).toBe(false)
+  for (const one of [breach, wait]) expect(countsForTotals(one, few, [])).toBe(false)
+  expect([0, 1, 3].map((at) => countsForTotals(wait, PLAN, at === 0 ? [] : struck(at)))).toEqual([
+    true,
+    false,
+    true,
+  ])
+  const late = { ...PLAN, totals: [{ ...totals[0]!, comesLate: true as const }] }
+  expect([breach, wait].map((one) => countsForTotals(one, late, []))).toEqual([true, false])
 })

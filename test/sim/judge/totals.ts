@@ -1,15 +1,11 @@
-import { isWithin } from '../../../src/conformance/totals.ts'
 import { isTotal } from '../../../src/core/key.ts'
 import { type Breach, checkHistory, type HistoryEvent } from '../../../src/testing.ts'
 import type { Struck } from '../actors/faults.ts'
-import type { Recorder, Seen } from '../actors/recorder.ts'
+import type { Recorder } from '../actors/recorder.ts'
 import { isLossy } from '../plan/fault.ts'
 import type { Plan } from '../plan/plan.ts'
-import { totalsAbove } from '../plan/total-plan.ts'
+import { goingTotals, passingTotals } from '../plan/total-plan.ts'
 import { travelOf } from './excuses.ts'
-import type { Failure } from './judge.ts'
-import { Lines } from './refusals.ts'
-import type { Circumstances } from './troubles.ts'
 
 /** With fewer handlers it is they who decide who goes. */
 const MANY_HANDLERS = 100
@@ -18,11 +14,6 @@ const SHORTEST_AHEAD = 50_000
 const LONGEST_AHEAD = 250_000
 /** Ways of a pass, several times over: it may meet another. */
 const WAYS_AHEAD = 30
-/** A child may fill so many times the room that its family leaves. */
-const SHARE_OF_ROOM = 4
-
-type Answer = Extract<HistoryEvent, { type: 'answer' }>
-
 /** A total while it is surely in force, and what happened then. Microseconds. */
 export interface PartOfTotal {
   readonly total: string
@@ -31,35 +22,33 @@ export interface PartOfTotal {
   readonly history: readonly HistoryEvent[]
 }
 
-/** Of a key whose total refused a job, nothing is said. */
-export function withoutRefusalsOfTotals(
-  history: readonly HistoryEvent[],
-  seen: readonly Seen[],
-): HistoryEvent[] {
-  const refused = refusalsOfTotals(seen)
-  return history.filter((event) => !refused.has(event))
-}
-
-function refusalsOfTotals(seen: readonly Seen[]): ReadonlyMap<HistoryEvent, string> {
-  return new Map(seen.flatMap(({ event, total }) => (total === undefined ? [] : [[event, total] as const])))
-}
-
 /**
  * Parts a history in what is judged as a whole, where totals last, and in what is said of those that come and go: of each only while it
- * is surely in force, as if it had begun then.
+ * is surely in force, as if it had begun then. One that comes late and stays is one that lasts, from the time on when all keys below it
+ * are surely counted; where its coming may have been lost, nothing is said of it.
  *
  * @param lagBefore until when all processes know of a change that happens before that time; microseconds
  */
 export function partsOfTotals(
   history: readonly HistoryEvent[],
-  { actions }: Plan,
+  plan: Plan,
   unset: Recorder['unset'],
+  struck: readonly Struck[],
   lagBefore: (at: number) => number,
 ): { readonly lasting: readonly HistoryEvent[]; readonly parts: readonly PartOfTotal[] } {
-  const going = new Set(actions.flatMap((action) => (action.do === 'unset' ? [action.key] : [])))
-  if (going.size === 0) return { lasting: history, parts: [] }
-  const lasting = history.filter((event) => !('key' in event && going.has(event.key)))
+  const passing = passingTotals(plan)
+  if (passing.size === 0) return { lasting: history, parts: [] }
+  const going = goingTotals(plan)
   const lag = lagBefore(Number.POSITIVE_INFINITY)
+  const isSure = !struck.some(mayUndo)
+  const lasting = inTime(
+    history.flatMap((event) => {
+      if (!('key' in event && passing.has(event.key))) return event
+      if (going.has(event.key) || !isSure) return []
+      const coming = history.find((other) => other.type === 'limit' && other.key === event.key)
+      return coming === undefined ? [] : { ...event, at: Math.max(event.at, coming.at + lag) }
+    }),
+  )
   const parts = [...going].flatMap((total) => {
     const comings = history.filter((event) => event.type === 'limit' && event.key === total)
     const goings = unset.filter(({ key }) => key === total)
@@ -82,6 +71,15 @@ export function partsOfTotals(
   return { lasting, parts }
 }
 
+/** After a loss a change may be lost with it. */
+function mayUndo({ fault }: Struck): boolean {
+  return isLossy(fault) || fault.kind === 'step'
+}
+
+function inTime(events: readonly HistoryEvent[]): HistoryEvent[] {
+  return events.toSorted((a, b) => a.at - b.at)
+}
+
 function isOther({ key, type }: HistoryEvent & { readonly key: string }, total: string): boolean {
   return isTotal(key) && (key !== total || type === 'limit')
 }
@@ -92,7 +90,7 @@ export function judgeParts(
   struck: readonly Struck[],
   lagBefore: (at: number) => number,
 ): Breach[] {
-  if (struck.some(({ fault }) => isLossy(fault) || fault.kind === 'step')) return []
+  if (struck.some(mayUndo)) return []
   return parts.flatMap(({ total, until, history }) => {
     const lag = lagBefore(until)
     const found = checkHistory(history, { lag, settle: lag, unfinished: true, midway: true })
@@ -107,58 +105,18 @@ export function handedBelowTotals(plan: Plan): number {
 }
 
 /** Shares are judged where no fault kept a child from what was handed over to it, and where it is not handlers that decide. */
-export function countsForTotals(
-  { law, at }: Breach,
-  { workers, totals = [] }: Plan,
-  struck: readonly Struck[],
-): boolean {
+export function countsForTotals({ law, at }: Breach, plan: Plan, struck: readonly Struck[]): boolean {
+  if (law === 'L13') return passingTotals(plan).size === 0 && !isStruck(struck, at) && hasManyHandlers(plan)
   if (law !== 'L12') return true
   // What is handed over is bounded by the pace, and takes more of a quota than of that.
-  if (totals.some(({ quotas }) => quotas !== undefined)) return false
-  const isStruck = struck.some(({ from }) => from <= at)
-  return !isStruck && workers.every(({ concurrency }) => concurrency >= MANY_HANDLERS)
+  if (plan.totals?.some(({ quotas }) => quotas !== undefined)) return false
+  return !isStruck(struck, at) && hasManyHandlers(plan)
 }
 
-/**
- * Judges to the unit what totals refused as `full`: there was no room below the total, or the line of the child would have been more
- * than four times what is left of it. In favour of the store counts what it cannot have known, as for keys.
- */
-export function judgeRefusalsOfTotals(
-  known: Circumstances,
-  history: readonly HistoryEvent[],
-  seen: readonly Seen[],
-  until: number,
-): Failure[] {
-  const refused = refusalsOfTotals(seen)
-  if (refused.size === 0) return []
-  const lines = new Lines(known, history, seen)
-  const by = new Map(seen.map((one) => [one.event, one.by]))
-  const isLate = known.plan.actions.some((action) => action.do === 'unset')
-  return [...refused].flatMap(([event, total]): Failure[] => {
-    if (event.type !== 'answer' || event.accepted || event.at >= until || isLate) return []
-    if (event.reason !== 'full' && event.reason !== 'too-costly') return []
-    const limits = lines.limitsAt(total, event.at, by.get(event) ?? '')
-    const capacity = Math.min(...limits.map((limit) => limit.capacity))
-    if (event.reason === 'too-costly') {
-      const isAbove = limits.some((limit) => limit.capacity < event.cost || lines.exceedsQuota(limit, event))
-      return isAbove ? [] : [failureOf(event, total, 'as too costly', capacity)]
-    }
-    const keys = known.plan.keys.map(({ key }) => key)
-    const waiting = (path: string) =>
-      keys
-        .filter((key) => key === path || isWithin(key, path))
-        .reduce((sum, key) => sum + lines.unitsAt(key, event), 0)
-    const room = capacity - waiting(total)
-    const above = totalsAbove(known.plan, event.key)
-    const child = above[above.indexOf(total) + 1] ?? event.key
-    if (event.cost > room || waiting(child) + event.cost > SHARE_OF_ROOM * room) return []
-    return [
-      failureOf(event, total, `as full while at most ${capacity - room} units could wait below it`, capacity),
-    ]
-  })
+function isStruck(struck: readonly Struck[], at: number): boolean {
+  return struck.some(({ from }) => from <= at)
 }
 
-function failureOf({ at, id, key, cost }: Answer, total: string, what: string, capacity: number): Failure {
-  const message = `total ${total}: ${id} of ${key} (cost ${cost}) was refused ${what}, expected room for ${capacity}`
-  return { law: 'refusal', at, message }
+function hasManyHandlers({ workers }: Plan): boolean {
+  return workers.every(({ concurrency }) => concurrency >= MANY_HANDLERS)
 }

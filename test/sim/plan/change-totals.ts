@@ -1,6 +1,6 @@
 import type { Random } from '../world/random.ts'
 import { momentIn, type Span } from './busy.ts'
-import type { Action, KeyPlan } from './plan.ts'
+import type { Action, KeyPlan, Plan } from './plan.ts'
 
 /** The operator freezes, pauses and lets go families, and changes the limits of totals, beside all that is done to keys. */
 export function changingTotals(
@@ -29,6 +29,25 @@ function drawAction(random: Random, total: KeyPlan, spans: readonly Span[]): Act
       return { do: 'pause', at, key, for: Math.round(random.log(10, 1_500)) }
     case 'limit':
       return { do: 'limit', at, ...changed(random, total) }
+  }
+}
+
+/** In some runs a total is set only while its family is at work. It draws apart: the other runs keep all that they draw. */
+export function withLateTotal<Whole extends Pick<Plan, 'totals' | 'actions'>>(
+  random: Random,
+  whole: Whole,
+  spans: readonly Span[],
+): Whole {
+  const { totals = [], actions } = whole
+  if (totals.length === 0 || !random.chance(0.3)) return whole
+  const late = random.pick(totals)
+  const at = Math.floor(momentIn(random, spans).at)
+  const coming: Action = { do: 'limit', at, ...late }
+  const others = actions.filter((action) => action.at >= at || !('key' in action && action.key === late.key))
+  return {
+    ...whole,
+    totals: totals.map((total) => (total === late ? { ...total, comesLate: true as const } : total)),
+    actions: [coming, ...others].sort((a, b) => a.at - b.at),
   }
 }
 

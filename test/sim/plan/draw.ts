@@ -2,7 +2,7 @@ import type { Random } from '../world/random.ts'
 import { Random as RandomOf } from '../world/random.ts'
 import { busySpans, momentIn, type Span } from './busy.ts'
 import { changingSets, sparingCalendars } from './change-sets.ts'
-import { changingTotals } from './change-totals.ts'
+import { changingTotals, withLateTotal } from './change-totals.ts'
 import { drawFaults } from './draw-faults.ts'
 import { withSets } from './draw-sets.ts'
 import { withTotals } from './draw-totals.ts'
@@ -65,7 +65,7 @@ export function drawPlan(seed: number, subject?: Subject): Plan {
   const spans = busySpans({ keys, jobs, turns, network, ...rest })
   const drawn = drawActions(random.fork('actions'), keys, jobs, spans)
   const actions = changingSets(random.fork('changes'), { keys, ...rest }, drawn, spans)
-  const whole = {
+  const planned = {
     seed,
     shards,
     keys,
@@ -84,6 +84,7 @@ export function drawPlan(seed: number, subject?: Subject): Plan {
     views: random.chance(0.04),
     faults: [],
   }
+  const whole = withLateTotal(random.fork('late totals'), planned, spans)
   const exits = drawExits(random.fork('exits'), whole.jobs)
   const faults = sparingCalendars(whole, drawFaults(random.fork('faults'), whole))
   const plan = { ...whole, faults, clocks: drawClocks(random.fork('clocks')) }

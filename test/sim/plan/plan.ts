@@ -8,8 +8,8 @@ export interface Plan {
   readonly seed: number
   readonly shards: number
   readonly keys: readonly KeyPlan[]
-  /** The limits of families of keys, by their paths, which end in `/`: in force from the start. Absent: there are none. */
-  readonly totals?: readonly KeyPlan[]
+  /** The limits of families of keys, by their paths, which end in `/`. Absent: there are none. */
+  readonly totals?: readonly TotalPlan[]
   readonly jobs: readonly JobPlan[]
   readonly turns: readonly TurnPlan[]
   readonly actions: readonly Action[]
@@ -40,6 +40,11 @@ export interface KeyPlan extends SetPlan {
   readonly tolerance?: number
   /** Its share of the total above it; absent: 1. */
   readonly weight?: number
+}
+
+export interface TotalPlan extends KeyPlan {
+  /** An action sets it while its family is at work; absent: it is in force from the start. */
+  readonly comesLate?: true
 }
 
 export interface JobPlan extends CountedPlan {

@@ -239,3 +239,22 @@ test('the largest job of a child counts although a total beside it is seen first
     'L12 total "a/": with the start of job "r8" at 1.',
   ])
 })
+
+test('a total that is set while its family is at work holds from then on, and counts what waits and runs', () => {
+  const before = [
+    rule('a/1', EACH),
+    rule('a/2', EACH),
+    rule('a/3', EACH),
+    ...startsOf(['a/1', 'a/2', 'a/3']),
+  ].map((event) => (event.type === 'start' ? { ...event, at: event.at / 100 } : event))
+  const set = (limit: string): HistoryEvent => ({ ...rule('a/', limit), at: 3 * MS })
+  const laws = (limit: string, ...after: HistoryEvent[]) =>
+    breachesOf(...before, set(limit), ...after).map((text) => text.slice(0, 3).trim())
+  const next = [admitted('n', 'a/2', 4 * MS), start('n', 'a/2', 200 * MS)]
+  expect(laws('9, 10/s', ...next)).toEqual([])
+  expect(laws('9, 10/s', ...next, admitted('m', 'a/1', 5 * MS), start('m', 'a/1', 210 * MS))).toEqual(['L2'])
+  expect(laws('9, 10/s, 3 at once', ...next)).toEqual(['L11'])
+  const waits = [admitted('v', 'a/1', 2 * MS), admitted('w', 'a/2', 4 * MS)]
+  expect(laws('2, 10/s', ...waits)).toEqual([])
+  expect(laws('1, 10/s', ...waits)).toEqual(['L1'])
+})
