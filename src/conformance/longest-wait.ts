@@ -1,7 +1,7 @@
 import { quote } from '../core/describe.ts'
 import { isTotal } from '../core/key.ts'
-import { ROUNDING } from './gcra.ts'
-import type { CheckOptions, HistoryEvent, PromiseEvent } from './history.ts'
+import { Gcra, ROUNDING } from './gcra.ts'
+import type { CheckOptions, HistoryEvent, PromiseEvent, StartEvent } from './history.ts'
 import { inLine, type JobRecord } from './job-record.ts'
 import { instant, type LawCheck, type OpenCheck, type Report, span } from './law.ts'
 import type { Ledger } from './ledger.ts'
@@ -10,16 +10,20 @@ import { isWithin } from './totals.ts'
 /** The keys below one outermost total, or a key without one, of which jobs were promised something. */
 interface Family {
   readonly name: string
-  /** Starts since the first of these promises. */
-  starts: number
+  /** When the first of these promises was made. */
+  readonly since: number
+  /** Its starts since then. */
+  readonly starts: Gcra
+  /** How long it stood still before them, up to the lag each time. */
+  late: number
   /** By job. */
   readonly promises: Map<string, Pending[]>
 }
 
 interface Pending {
   readonly promise: PromiseEvent
-  /** Of the starts of the family, those before it. */
-  readonly startsBefore: number
+  /** Of the lateness of the family, what was before it. */
+  readonly lateBefore: number
 }
 
 type Job = Pick<JobRecord, 'id' | 'key' | 'cost'>
@@ -37,7 +41,8 @@ type Job = Pick<JobRecord, 'id' | 'key' | 'cost'>
  * - A fault hits a job of the family, or a process crashes.
  * - No more handlers are free than twice the square root of all: these may be kept for other keys.
  *
- * With a `lag` each start of the family since the promise, and its own, may have been late by that: a late start moves all behind it.
+ * With a `lag` its start may be late by that. So may each start of the family since the promise, which moves all behind it: how long the
+ * total, or a key without one, stood still before each of them is granted, up to the lag.
  */
 export const longestWait: OpenCheck = (ledger, options, report) =>
   new LongestWaitCheck(ledger, options, report)
@@ -138,12 +143,17 @@ class LongestWaitCheck implements LawCheck {
     for (const family of this.#families.values()) this.#settle(family, id)
   }
 
-  #start({ id, key }: HistoryEvent & { readonly type: 'start' }): void {
+  #start(start: StartEvent): void {
+    const { id, key } = start
     this.#lines.get(key)?.delete(id)
     for (const family of this.#families.values()) {
       if (!isOf(key, family.name)) continue
       this.#settle(family, id)
-      family.starts += 1
+      const { name, since, starts } = family
+      const limits = this.#ledger.key(name).limitsAt(this.#now)
+      const dues = limits.map((limit) => Math.max(since, starts.due(limit)))
+      family.late += Math.min(this.#lag, Math.max(0, this.#now - Math.min(this.#now, ...dues)))
+      starts.take(start, limits)
     }
     if (this.#areScarce(1)) this.finish()
   }
@@ -156,10 +166,16 @@ class LongestWaitCheck implements LawCheck {
     for (const [frozen, until] of this.#frozenUntil) {
       if (isOf(frozen, name) && this.#now < until && until <= startsBy) return
     }
-    const family = this.#families.get(name) ?? { name, starts: 0, promises: new Map() }
+    const family = this.#families.get(name) ?? {
+      name,
+      since: this.#now,
+      starts: new Gcra(),
+      late: 0,
+      promises: new Map(),
+    }
     this.#families.set(name, family)
     const kept = family.promises.get(id) ?? []
-    family.promises.set(id, [...kept, { promise, startsBefore: family.starts }])
+    family.promises.set(id, [...kept, { promise, lateBefore: family.late }])
   }
 
   /** Whether so few handlers are free, when so many more run, that they may be kept for other keys. */
@@ -189,11 +205,11 @@ class LongestWaitCheck implements LawCheck {
   }
 
   /** The job starts or ends now, or what was promised to it counts no longer. */
-  #settle({ name, starts, promises }: Family, id: string): void {
+  #settle({ name, late, promises }: Family, id: string): void {
     const kept = promises.get(id) ?? []
     promises.delete(id)
-    for (const { promise, startsBefore } of kept) {
-      const allowed = promise.startsBy + this.#lag * (starts - startsBefore + 1) + ROUNDING
+    for (const { promise, lateBefore } of kept) {
+      const allowed = promise.startsBy + this.#lag + late - lateBefore + ROUNDING
       if (this.#now <= allowed) continue
       this.#report({
         law: 'L13',

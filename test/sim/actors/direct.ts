@@ -70,7 +70,7 @@ function castAll(scene: Scene, fate: SimProcess): () => boolean {
   for (let n = 1; n <= schedulers; n++) recast(scene, `scheduler-${n}`)
   for (let n = 1; n <= producers; n++) recast(scene, `producer-${n}`)
   for (let n = 1; n <= callers; n++) recast(scene, `caller-${n}`)
-  let isOperated = scene.plan.actions.length === 0 && !scene.plan.views
+  let isOperated = scene.plan.actions.length === 0 && !scene.plan.views && scene.plan.asks === undefined
   if (!isOperated) {
     scene.enter('operator', (shaper, process) => {
       operate(scene, shaper, process).then(

@@ -36,7 +36,8 @@ export async function operate(scene: Scene, shaper: Shaper<Payload>, process: Si
   }
   const looking = scene.plan.views ? look(scene, shaper, process) : undefined
   try {
-    await Promise.all([...scene.plan.actions.map(act), looking])
+    const asking = scene.plan.asks?.map((at) => askWaits(scene, shaper, process, at))
+    await Promise.all([...scene.plan.actions.map(act), ...(asking ?? []), looking])
   } catch (error) {
     process.onUncaught(error)
   }
@@ -105,6 +106,25 @@ async function carryOut(
       return scene.record.unset.push({ at, until: process.read(), key })
     }
   }
+}
+
+/** Writes down what each job that waits is promised. What it says counts from its answer, and what happens from the question on. */
+async function askWaits(
+  scene: Scene,
+  shaper: Shaper<Payload>,
+  process: SimProcess,
+  atMs: number,
+): Promise<void> {
+  await sleep(atMs - process.read() / 1_000)
+  await Promise.all(
+    scene.plan.jobs.map(async ({ id, key }) => {
+      const at = process.read()
+      const explanation = await ask(scene, process, () => shaper.explain(id, { key }))
+      if (explanation?.waitMsAtMost === undefined) return
+      const startsBy = process.read() + explanation.waitMsAtMost * 1_000
+      scene.record.add(process, { type: 'promise', at, id, key, startsBy })
+    }),
+  )
 }
 
 /** Asks for everything that can be seen. What it says is judged elsewhere: here it must not do harm. */

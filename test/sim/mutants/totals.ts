@@ -52,4 +52,17 @@ export const TOTALS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'wait-without-shares',
+    subject: 'promised waits',
+    seeds: 10,
+    what: 'what a job is told to wait at most counts with its own units alone, and not with the shares of others',
+    edits: [
+      {
+        file: `${LIB}/above.lua`,
+        find: '(units + total.handed) * total.interval',
+        replace: 'total.interval',
+      },
+    ],
+  },
 ]

@@ -37,3 +37,17 @@ test('the operator freezes, pauses and changes families, and takes totals away',
   )
   expect(new Set(done)).toEqual(new Set(['freeze', 'unfreeze', 'pause', 'limit', 'unset']))
 })
+
+test('in some runs a total is set while its family is at work, and nothing is done with it before', () => {
+  const late = WITH_TOTALS.flatMap(({ totals = [], actions }) =>
+    totals.filter(({ comesLate }) => comesLate).map(({ key }) => ({ key, actions })),
+  )
+  expect(late.length).toBeGreaterThan(10)
+  for (const { key, actions } of late) {
+    const own = actions.filter((action) => 'key' in action && action.key === key)
+    expect(own.some(({ do: what }) => what === 'limit')).toBe(true)
+    const [first] = own
+    expect(own.every(({ at }) => at >= first!.at)).toBe(true)
+    expect(own.filter(({ at }) => at === first!.at).some(({ do: what }) => what === 'limit')).toBe(true)
+  }
+})

@@ -29,6 +29,8 @@ export interface Plan {
   readonly hasScripts?: boolean
   /** Views that change nothing are asked for again and again. */
   readonly views: boolean
+  /** When the operator asks of each job that waits how long it does at most. Absent: never. */
+  readonly asks?: readonly number[]
   readonly faults: readonly Fault[]
 }
 

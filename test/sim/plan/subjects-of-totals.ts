@@ -46,6 +46,24 @@ export const OF_TOTALS = {
       jobs: jobs(random, 40, { on: own, span: 300 }),
     }
   },
+  /** Jobs of children with weights, below one total or two, are told how long they wait at most. */
+  'promised waits': (random) => {
+    const isDeep = random.chance(0.5)
+    const own = children(random, random.between(2, 5), [20, 90]).map((key, n) => ({
+      ...key,
+      key: isDeep && n < 3 ? `f/in/${key.key.slice(2)}` : key.key,
+      weight: random.between(1, 4),
+    }))
+    return {
+      keys: own,
+      totals: [
+        total('f/', random.between(10, 60)),
+        ...(isDeep ? [total('f/in/', random.between(10, 60))] : []),
+      ],
+      jobs: jobs(random, random.between(20, 80), { on: own, span: 300, costs: true }),
+      asks: Array.from({ length: random.between(1, 3) }, () => random.between(310, 1_200)),
+    }
+  },
   /** Answers are late for their slots time and again, so that slots are given up; the quota of the total has room for all jobs, and no more. */
   'slots given up': (random) => {
     const own = children(random, 3, [10, 30])
