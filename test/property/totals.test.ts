@@ -61,7 +61,14 @@ const step = fc.record({
       arbitrary: fc.record({ do: fc.constant('pause' as const), forMs: fc.nat(500), whole: fc.boolean() }),
     },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('key limit' as const), limit: ofKey }) },
-    { weight: 1, arbitrary: fc.record({ do: fc.constant('total limit' as const), limit: ofTotal }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        do: fc.constant('total limit' as const),
+        total: fc.constantFrom(...TOTALS),
+        limit: ofTotal,
+      }),
+    },
   ),
 })
 
@@ -133,7 +140,7 @@ test('below totals of any shape, whatever comes, every law holds and all jobs de
           await shaper.pause(held)
           resumed.push(held)
         } else {
-          const pattern = action.do === 'key limit' ? key : Object.keys(totals)[0]!
+          const pattern = action.do === 'key limit' ? key : action.total
           await shaper.limits.set(pattern, action.limit)
         }
         if (resumed.length > 2) await shaper.resume(resumed.shift()!)
