@@ -140,3 +140,40 @@ test('a run is idle unless what was done met a job', () => {
   expect(idle([5, 6, 'producer-0'])).toBe(true)
   expect(idle([1, 6, 'producer-0'])).toBe(false)
 })
+
+test('a run that exceeds its total is red for both judges, and what a total refuses is not held against the key', () => {
+  const plan = { ...PLAN, limits: { 'f/': '1, 10/s' }, keys: ['f/a', 'f/b'] }
+  const asked = (call: number, at: number, key: string, id: string, answer: string): HistoryRecord[] => [
+    { kind: 'asked', at: at * 1_000, call, asked: [{ do: 'admit', id, key, cost: 1 }] },
+    { kind: 'answered', at: (at + 1) * 1_000, call, answers: [answer] },
+  ]
+  const clock = PRODUCER[0]!
+  const of = (key: string) => ({ key })
+  const first = [...asked(1, 1, 'f/a', 'x', 'accepted'), seen(accept(1.5, 'x', of('f/a')))]
+  const refused = [
+    ...asked(2, 3, 'f/b', 'y', 'full at f/'),
+    { ...seen(reject(3.5, 'y', { ...of('f/b'), retryAt: 110 })), total: 'f/' } as HistoryRecord,
+  ]
+  const again = (at: number) => [
+    ...asked(3, at, 'f/b', 'y', 'accepted'),
+    seen(accept(at + 0.5, 'y', of('f/b'))),
+  ]
+  const worker = (secondAt: number) => [
+    seen(start(10, 'x', of('f/a'))),
+    seen(end(20, 'x')),
+    seen(start(secondAt, 'y', of('f/b'))),
+    seen(end(secondAt + 10, 'y')),
+  ]
+  const run = (secondAt: number) =>
+    judged(
+      { producer: [clock, ...first, ...refused, ...again(30)], worker: worker(secondAt) },
+      undefined,
+      plan,
+    )
+  expect(run(110)).toMatchObject({ breaches: [], counts: { 'refused by totals': 1, rejected: 0 } })
+  expect(run(80).breaches).toEqual([
+    expect.stringContaining('checker: L2'),
+    expect.stringContaining('second judge: too early: key "f/"'),
+    expect.stringContaining('around the first of them'),
+  ])
+})

@@ -22,6 +22,8 @@ export type HistoryRecord =
       readonly found?: boolean
       /** Of a fault: the path of the record of the process that failed. */
       readonly of?: string
+      /** Of a refusal: the total that had no room, such as `f/`; the limit of the key alone says nothing of it. */
+      readonly total?: string
       /** Of an end: the process that held the job fell silent, and no other knows whether it had started. */
       readonly lost?: boolean
     }
@@ -50,6 +52,8 @@ export type HistoryRecord =
       readonly call: number
       readonly answers: readonly string[] | 'unknown'
     }
+  /** A worker got so many jobs of a fast key to start one after the other; by the host's clock. */
+  | { readonly kind: 'run'; readonly at: number; readonly jobs: number }
   /** A handler settled; by the host's clock. */
   | { readonly kind: 'settled'; readonly at: number; readonly id: string; readonly attempt: number }
   /** A handler says what its attempt really took; by the host's clock. */

@@ -1,10 +1,10 @@
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseLimit } from '../../../src/core/limit.ts'
 import { type Breach, type CheckOptions, checkHistory, type HistoryEvent } from '../../../src/testing.ts'
 import { type Resumed, resumedIn } from './caller-moments.ts'
 import { lagOf } from './held-up.ts'
 import { readRecords } from './history-file.ts'
+import { limitEvents } from './limits-of.ts'
 import { type MergedHistory, mergeHistories } from './merge-histories.ts'
 import type { ShaperPlan } from './plans.ts'
 
@@ -23,18 +23,17 @@ const MOST_TOLD = 20
 /** Merges the records of a folder and holds them against the laws. @throws Error with the breaches, if there are any */
 export function judge(
   folder: string,
-  { keys, limit, limits = {} }: Pick<ShaperPlan, 'keys' | 'limit' | 'limits'>,
+  plan: Pick<ShaperPlan, 'keys' | 'limit' | 'limits'>,
   options: CheckOptions,
 ): Verdict {
   const paths = recordsIn(folder)
   const merged = mergeHistories(paths)
-  const first = keys.map((key): HistoryEvent => {
-    return { type: 'limit', at: 0, key, limit: parseLimit(limits[key] ?? limit) }
-  })
-  const history = [...first, ...merged.history]
+  const history = [...limitEvents(plan), ...merged.history]
   const { lag = 0 } = options
   const files = new Map(paths.map((path) => [path, readRecords(path)]))
-  const breaches = checkHistory(history, { ...options, lag: lag === 0 ? 0 : lagOf(files, lag) })
+  const checked = { ...options, lag: lag === 0 ? 0 : lagOf(files, lag) }
+  // Shares are judged where a test says from when on.
+  const breaches = checkHistory(history, checked).filter(({ law }) => law !== 'L12')
   if (breaches.length > 0) throw new Error(report(breaches, save(folder, history)))
   const startsOf = (key: string) =>
     history.flatMap((event) => (event.type === 'start' && event.key === key ? [event.at / 1_000] : []))

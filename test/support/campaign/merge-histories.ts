@@ -5,7 +5,7 @@ import { type HistoryRecord, readRecords } from './history-file.ts'
 import { type Known, type Reading, type StoreClock, storeClock } from './store-offset.ts'
 import { unansweredSettles } from './unanswered-settles.ts'
 
-/** What many processes wrote down, as one history on the host's clock. */
+/** What many processes wrote down, as one history on the host's clock; without what totals refused, which says nothing of a key. */
 export interface MergedHistory {
   readonly history: HistoryEvent[]
   /** The calls that said that the store is away. */
@@ -32,8 +32,8 @@ export function mergeHistories(paths: readonly string[], reading?: Reading): Mer
   const excuses = excusesIn(byPath)
   for (const { learned } of returns) excuses.delete(learned)
   const inTime = files.map((file, index) => withoutLateStarts(file, stopsOf(stops, paths[index]!)))
-  const counts = (record: HistoryRecord) =>
-    record.kind === 'event' && (record.event.type !== 'fault' || excuses.has(record))
+  const counts = (record: EventRecord) =>
+    record.total === undefined && (record.event.type !== 'fault' || excuses.has(record))
   const events = withoutRepetition(inTime.map((file) => file.filter(isEvent).filter(counts)))
   const firstStarts = new Map<string, StartRecord>()
   for (const record of events.flat()) {

@@ -1,3 +1,4 @@
+import { isTotal } from '../../../src/core/key.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
 import type { HistoryFile } from './history-file.ts'
 import { hostNow } from './host-time.ts'
@@ -30,7 +31,8 @@ export function noteFault(file: HistoryFile, plan: Failed, stoodAt = hostNow()):
     file.write({ kind: 'event', clock: 'host', event, of })
   }
   if (worker === undefined && caller === undefined) return
-  const intervals = [limit, ...Object.values(limits)].map((text) => parseLimit(text).interval)
+  const ofKeys = Object.entries(limits).flatMap(([pattern, text]) => (isTotal(pattern) ? [] : [text]))
+  const intervals = [limit, ...ofKeys].map((text) => parseLimit(text).interval)
   const handed = Math.ceil(FARTHEST_LOOK_AHEAD / Math.min(...intervals)) + STARTING
   file.write({ kind: 'event', clock: 'host', event: { type: 'crash', at, handed } })
 }

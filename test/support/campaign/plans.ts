@@ -8,6 +8,7 @@ export interface ShaperPlan {
   readonly prefix: string
   /** The limit of every key, but for those that have their own. */
   readonly limit: string
+  /** By key; a pattern that ends in `/` is a total. */
   readonly limits?: Readonly<Record<string, string>>
   readonly keys: readonly string[]
   /** Where it writes down what it does. */

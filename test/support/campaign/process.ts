@@ -8,6 +8,7 @@ import { HistoryFile } from './history-file.ts'
 import { obey } from './obey.ts'
 import type { ChildPlan, Work } from './plans.ts'
 import { produce } from './produce.ts'
+import { recordRuns } from './record-runs.ts'
 import { recordShaper } from './record-shaper.ts'
 import { recordTurns } from './record-turns.ts'
 import { watchStoreClock } from './store-clock.ts'
@@ -26,6 +27,7 @@ const options = {
 }
 const shaper = new Shaper<Work>('campaign', options)
 recordShaper(shaper, file)
+recordRuns(file)
 const turnOf = recordTurns(shaper, file)
 await readyWhenRedisIs()
 if (plan.point !== undefined) armPoint(plan.point, file)

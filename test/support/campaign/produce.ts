@@ -168,5 +168,7 @@ function askedFor({ id, key, cost, costs, data, deadlineMs }: Request): Asked {
 }
 
 function verdictOf(admission: Admission): string {
-  return admission.accepted ? 'accepted' : admission.reason
+  if (admission.accepted) return 'accepted'
+  const { reason, at } = admission
+  return reason === 'full' && at !== undefined ? `full at ${at}` : reason
 }

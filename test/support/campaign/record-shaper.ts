@@ -7,16 +7,17 @@ const MS = 1_000
 
 /** Writes down what the store decided, as it is reported to this process. Starts are written by the handlers. */
 export function recordShaper(shaper: Shaper, file: HistoryFile): void {
-  const write = (event: HistoryEvent) =>
-    file.write({ kind: 'event', clock: 'store', event, seenAt: hostNow() })
+  const write = (event: HistoryEvent, total?: string) =>
+    file.write({ kind: 'event', clock: 'store', event, seenAt: hostNow(), ...(total && { total }) })
   shaper
     .on('admitted', ({ id, key, cost, costs, departsAt, isEstimate, at }) => {
       const said = { departsAt: departsAt * MS, ...(isEstimate && { isEstimate }) }
       write({ type: 'answer', at: at * MS, id, key, cost, ...(costs && { costs }), accepted: true, ...said })
     })
-    .on('rejected', ({ id = '', key, cost, costs, reason, retryAfterMs, isEstimate, at }) => {
+    .on('rejected', ({ id = '', key, cost, costs, reason, retryAfterMs, isEstimate, total, at }) => {
       const said = { reason, retryAt: (at + retryAfterMs) * MS, ...(isEstimate && { isEstimate }) }
-      write({ type: 'answer', at: at * MS, id, key, cost, ...(costs && { costs }), accepted: false, ...said })
+      const asked = { id, key, cost, ...(costs && { costs }) }
+      write({ type: 'answer', at: at * MS, ...asked, accepted: false, ...said }, total)
     })
     .on('settled', ({ id, key, amounts, fence, at }) =>
       write({ type: 'settle', at: at * MS, id, key, amounts, fence }),

@@ -1,10 +1,11 @@
-import { parseLimit } from '../../../../src/core/limit.ts'
 import { heldUp } from '../held-up.ts'
 import { type HistoryRecord, readRecords } from '../history-file.ts'
+import { keyLimitsOf, totalsOf } from '../limits-of.ts'
 import { excusesIn } from '../merge-histories.ts'
+import type { ShaperPlan } from '../plans.ts'
 import { heardBy } from './news.ts'
 import { leasesIn, settlesIn } from './places.ts'
-import type { Bounds, Call, End, Return, Start, Testimony } from './testimony.ts'
+import type { Call, End, Return, Start, Testimony } from './testimony.ts'
 
 type EventRecord = HistoryRecord & { kind: 'event' }
 
@@ -14,11 +15,7 @@ const EVERY = 200_000
 /** Reads what each process wrote down. @param lag see `Testimony` */
 export function collect(
   paths: readonly string[],
-  {
-    keys,
-    limit,
-    limits,
-  }: { keys: readonly string[]; limit: string; limits: Readonly<Record<string, string>> },
+  plan: Pick<ShaperPlan, 'keys' | 'limit' | 'limits'>,
   lag: number,
 ): Testimony {
   const files = paths.map((path) => ({ path, records: readRecords(path) }))
@@ -31,7 +28,8 @@ export function collect(
   const events = all.filter((record) => record.kind === 'event')
   const untilOf = leasesIn(recordsOf)
   return {
-    limits: new Map(keys.map((key): [string, Bounds] => [key, parseLimit(limits[key] ?? limit)])),
+    limits: keyLimitsOf(plan),
+    totals: totalsOf(plan),
     calls: files.flatMap(({ records }) => callsIn(records)),
     starts: files.flatMap(({ path, records }) => {
       const until = stops.flatMap((stop) => (stop.kind === 'stood' && stop.path === path ? [stop.until] : []))

@@ -1,6 +1,7 @@
 import { GRANTED_AHEAD } from '../history-file.ts'
 import type { JobSeen } from './jobs.ts'
-import { type Bounds, type Call, type Finding, ms, type Testimony } from './testimony.ts'
+import { type Bounds, type Call, type Finding, ms, type Start, type Testimony } from './testimony.ts'
+import { isBelow } from './totals.ts'
 
 /**
  * Jobs that were refused because they would start after their deadline, or that expired. A refusal is right only where the job
@@ -11,12 +12,13 @@ export function judgeDeadlines(
   key: string,
   jobs: readonly JobSeen[],
   bounds: Bounds,
-  { losses, moves, lag }: Testimony,
+  testimony: Testimony,
 ): Finding[] {
+  const { losses, moves } = testimony
   const judgedUntil = Math.min(...moves, ...losses.map(({ at }) => at))
   return jobs.flatMap((job) => {
     const refusals = job.admits.filter(({ answer, to }) => answer === 'deadline' && to < judgedUntil)
-    const needless = refusals.find((call) => isNeedless(call, jobs, bounds, lag))
+    const needless = refusals.find((call) => isNeedless(call, jobs, bounds, testimony))
     if (needless !== undefined) {
       const message =
         `key "${key}": "${job.id}" was refused for its deadline of ${ms(needless.deadline ?? 0)} at ${ms(needless.to)}, and all ` +
@@ -34,10 +36,10 @@ export function judgeDeadlines(
 }
 
 function isNeedless(
-  { id, from, to, deadline = 0, cost, costs }: Call,
+  { id, key, from, to, deadline = 0, cost, costs }: Call,
   jobs: readonly JobSeen[],
-  { interval, tolerance, capacity, quotas = [] }: Bounds,
-  lag: number,
+  bounds: Bounds,
+  { lag, starts: all, totals }: Testimony,
 ): boolean {
   const mayStandBefore = (job: JobSeen) => {
     const { admission, starts, ends } = job
@@ -50,17 +52,40 @@ function isNeedless(
   const ahead = jobs.filter(mayStandBefore)
   const units = ahead.reduce((sum, job) => sum + job.cost, 0)
   const retried = ahead.filter(({ starts }) => starts.length > 0).reduce((sum, job) => sum + job.cost, 0)
-  const started = jobs.flatMap(({ starts }) => starts).filter(({ at }) => at <= to)
-  const next = Math.max(0, ...started.map((start) => start.at + interval * start.cost))
-  // Where the store was restarted, each bucket waits for one interval more.
-  const wait = Math.max(0, next - from) + interval * (Math.min(units, capacity + retried) + 1)
-  // Where the quotas have no room, each lets its amount go in a window and a sixtieth. How long handlers take refuses no job.
-  const windows = quotas.reduce((sum, { amount, unit, each = 0, window }) => {
-    const unitsOf = (one: Pick<Call, 'cost' | 'costs'>) =>
-      unit === undefined ? one.cost : (one.costs?.[unit] ?? each)
-    const all = ahead.reduce((sum, job) => sum + unitsOf(job.admits[0] ?? job), unitsOf({ cost, costs }))
-    const length = 'length' in window ? window.length : Number.POSITIVE_INFINITY
-    return sum + ((length * 61) / 60) * (Math.ceil(all / amount) * 2 + 1)
-  }, 0)
-  return wait + windows + GRANTED_AHEAD + tolerance + interval * cost <= deadline
+  const line = Math.min(units, bounds.capacity + retried)
+  const waitIn = ({ interval, quotas = [] }: Bounds, started: readonly Start[]) => {
+    const next = Math.max(
+      0,
+      ...started.filter(({ at }) => at <= to).map((one) => one.at + interval * one.cost),
+    )
+    // Where the store was restarted, each bucket waits for one interval more.
+    const paced = Math.max(0, next - from) + interval * (line + 1 + cost)
+    // Where the quotas have no room, each lets its amount go in a window and a sixtieth. How long handlers take refuses no job.
+    return quotas.reduce((sum, { amount, unit, each = 0, window }) => {
+      const unitsOf = (one: Pick<Call, 'cost' | 'costs'>) =>
+        unit === undefined ? one.cost : (one.costs?.[unit] ?? each)
+      const counted = ahead.reduce(
+        (sum, job) => sum + unitsOf(job.admits[0] ?? job),
+        unitsOf({ cost, costs }),
+      )
+      const length = 'length' in window ? window.length : Number.POSITIVE_INFINITY
+      return sum + ((length * 61) / 60) * (Math.ceil(counted / amount) * 2 + 1)
+    }, paced)
+  }
+  const own = waitIn(
+    bounds,
+    jobs.flatMap(({ starts }) => starts),
+  )
+  // A total refuses for a deadline what the line of the key alone could not do under it.
+  const above = [...(totals ?? [])].filter(([path]) => isBelow(key, path))
+  const wait = above.reduce(
+    (sum, [path, total]) =>
+      sum +
+      waitIn(
+        total,
+        all.filter((start) => isBelow(start.key, path)),
+      ),
+    own,
+  )
+  return wait + GRANTED_AHEAD + bounds.tolerance <= deadline
 }

@@ -9,6 +9,7 @@ import { searchOrder } from './search.ts'
 import { judgeSet } from './sets.ts'
 import { judgeSpacing } from './spacing.ts'
 import { type Bounds, type Finding, ms, type Testimony } from './testimony.ts'
+import { judgeTotals } from './totals.ts'
 
 /** States that the search for an order looks at before it gives up. */
 const MOST_STATES = 300_000
@@ -23,7 +24,7 @@ export interface Judgement {
 /**
  * The second judge. It knows nothing of the first but the laws: it asks whether there is an order in which a queue of this capacity
  * could have given these answers within these times, whether jobs left it in the order in which they came, whether starts conform
- * to the rate, to the quotas and to the places, and whether each job ended once.
+ * to the rate, to the quotas and to the places, of a key and of a total, and whether each job ended once.
  *
  * Where the store died and may have lost what it had decided, all until then is judged as if it had not; after that each job is
  * excused from what its own losses explain, and the room in the line is judged by the jobs that came later.
@@ -38,6 +39,7 @@ export function judgeAgain(testimony: Testimony, mostStates = MOST_STATES): Judg
     findings.push(...before.findings)
     undecided.push(...before.undecided)
   }
+  findings.push(...judgeTotals(jobs, testimony))
   for (const [key, bounds] of limits) {
     const starts = testimony.starts.filter((start) => start.key === key)
     findings.push(...judgeSpacing(key, starts, bounds), ...judgeFences(key, starts))

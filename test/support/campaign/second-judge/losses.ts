@@ -104,5 +104,5 @@ export function afterLosses(jobs: readonly JobSeen[], losses: readonly Loss[]): 
   const back = Math.max(...losses.map(({ to }) => to))
   return jobs
     .filter(({ admits }) => admits.length > 0 && admits.every(({ from }) => from >= back))
-    .map((job) => ({ ...job, admits: job.admits.filter(({ answer }) => answer !== 'full') }))
+    .map((job) => ({ ...job, admits: job.admits.filter(({ answer }) => !answer.startsWith('full')) }))
 }

@@ -8,6 +8,8 @@ import type { Loss } from '../history-file.ts'
 export interface Testimony {
   /** By key. */
   readonly limits: ReadonlyMap<string, Bounds>
+  /** By how the keys of the family begin, such as `f/`; the key without the slash is one of them. */
+  readonly totals?: ReadonlyMap<string, Bounds>
   readonly calls: readonly Call[]
   readonly starts: readonly Start[]
   readonly returns: readonly Return[]
@@ -68,7 +70,7 @@ export interface Call {
   readonly costs?: Costs | undefined
   readonly from: number
   readonly to: number
-  /** Of an admission `accepted` or the reason of the refusal; of a cancellation `true` or `false`; else `unknown`. */
+  /** Of an admission `accepted` or the reason of the refusal, `full at f/` where a total had no room; of a cancellation `true` or `false`; else `unknown`. */
   readonly answer: string
   /** The order of the questions that were asked in one call. */
   readonly place: number
@@ -136,6 +138,8 @@ export interface Finding {
     | 'over a quota'
     | 'too many at once'
     | 'settled wrongly'
+    | 'too many wait'
+    | 'refused with room'
   readonly at: number
   readonly key?: string | undefined
   readonly id?: string | undefined

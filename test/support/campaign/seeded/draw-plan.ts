@@ -1,6 +1,7 @@
 import type { ProducerPlan, WorkerPlan } from '../plans.ts'
 import { SUBJECTS, type Subject } from './draw-faults.ts'
 import { withSets } from './draw-sets.ts'
+import { withTotals } from './draw-totals.ts'
 import { Draws } from './draws.ts'
 import type { SeededPlan } from './plan.ts'
 import { withinReach } from './within-reach.ts'
@@ -36,7 +37,7 @@ export function drawPlan(seed: number, means: Means, about?: string): SeededPlan
     armed: armed ?? [],
     faults: faults.toSorted((a, b) => a.atMs - b.atMs),
   }
-  return withinReach(withSets(plan))
+  return withinReach(withTotals(withSets(plan)))
 }
 
 function drawProducer(draws: Draws, name: string): ProducerPlan {

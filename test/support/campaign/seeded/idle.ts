@@ -30,7 +30,7 @@ export function isIdle(
     const asked = new Set(
       records.flatMap((record) => (record.kind === 'asked' ? record.asked.map(({ id }) => id) : [])),
     )
-    const least = Math.min(...producers.map(({ jobs }) => jobs * keys.length))
+    const least = Math.min(...producers.map(({ jobs, keys: own = keys }) => jobs * own.length))
     return asked.size < least || answered.some((at) => at >= from)
   }
   const isMet = (span: Span) =>
