@@ -21,6 +21,9 @@ export interface KnownStart {
 
 const MOST_ALLOWED_FOR = 500
 
+/** What it asks of the store's clock. */
+type ClockOfStore = Pick<RedisClock, 'isSound' | 'measurement' | 'toLocal' | 'error'>
+
 export interface StartWindowPorts {
   readonly clock: Clock
   readonly leases: Pick<Leases, 'heldUntil'>
@@ -30,7 +33,7 @@ export interface StartWindowPorts {
 export class StartWindow {
   readonly #clock: Clock
   readonly #leases: Pick<Leases, 'heldUntil'>
-  readonly #store: RedisClock
+  readonly #store: ClockOfStore
   readonly #job: Delivery
   readonly #grant: Grant
   readonly #measurement: number
@@ -41,7 +44,7 @@ export class StartWindow {
   /** @param measurement of the store's clock, when the slot was asked for */
   constructor(
     { clock, leases }: StartWindowPorts,
-    store: RedisClock,
+    store: ClockOfStore,
     job: Delivery,
     grant: Grant,
     measurement: number,
@@ -77,6 +80,17 @@ export class StartWindow {
     return Math.max(0, this.#store.error - allowedFor(this.#grant) / 2)
   }
 
+  /**
+   * For how long after `opensAt` it may start. The error of the clock is taken off, since the start may be so much later, and what
+   * was waited for after the slot; but at most three quarters of what is tolerated: with less tolerance than errors nothing would
+   * ever start.
+   */
+  get #usable(): number {
+    const { startAt, latest } = this.#grant
+    const tolerated = latest - startAt
+    return tolerated - Math.min(this.#store.error + this.#margin, tolerated * 0.75)
+  }
+
   /** The local time of the last look. */
   get lookedAt(): number {
     return this.#lookedAt
@@ -90,7 +104,7 @@ export class StartWindow {
     if (!this.isValid) return undefined
     const slot = this.#store.toLocal(this.#grant.startAt)
     const from = this.opensAt
-    const until = from + usableWindow(this.#grant, this.#store)
+    const until = from + this.#usable
     const leasedUntil = this.#leases.heldUntil(this.#job)
     const now = this.#clock.now()
     if (now < from || now > until || now >= leasedUntil) return undefined
@@ -124,20 +138,11 @@ export class StartWindow {
 
   /** By how much a start at the local time `at` is too late for the slot; 0 or less: it is in time. */
   overdue(at: number): number {
-    return at - this.opensAt - usableWindow(this.#grant, this.#store)
+    return at - this.opensAt - this.#usable
   }
 }
 
 /** By how much the clocks of two workers may differ: the store takes it off the tolerance (`start` in scripts/lib/grant.lua). */
 export function allowedFor({ tolerance }: Pick<Grant, 'tolerance'>): number {
   return Math.min(MOST_ALLOWED_FOR, tolerance / 4)
-}
-
-/**
- * How late a start may be. The error of the clock is taken off, but at most half of the tolerance: with a tolerance below the
- * error nothing would ever start.
- */
-function usableWindow({ startAt, latest }: Grant, store: RedisClock): number {
-  const tolerated = latest - startAt
-  return tolerated - Math.min(store.error, tolerated / 2)
 }
