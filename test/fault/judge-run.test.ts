@@ -164,9 +164,9 @@ test('a run that exceeds its total is red for both judges, and what a total refu
     seen(start(secondAt, 'y', of('f/b'))),
     seen(end(secondAt + 10, 'y')),
   ]
-  const run = (secondAt: number) =>
+  const run = (secondAt: number, ...more: HistoryRecord[]) =>
     judged(
-      { producer: [clock, ...first, ...refused, ...again(30)], worker: worker(secondAt) },
+      { producer: [clock, ...first, ...refused, ...again(30)], worker: [...worker(secondAt), ...more] },
       undefined,
       plan,
     )
@@ -176,4 +176,8 @@ test('a run that exceeds its total is red for both judges, and what a total refu
     expect.stringContaining('second judge: too early: key "f/"'),
     expect.stringContaining('around the first of them'),
   ])
+  // A process stopped between its last look at the clock and the handler, which finds its signal aborted: that one, and no other.
+  const missed = (at: number, id: string): HistoryRecord => ({ kind: 'missed-slot', at: at * 1_000, id })
+  expect(run(80, missed(10, 'x')).breaches).toEqual([])
+  expect(run(80, missed(11, 'x')).breaches).toHaveLength(3)
 })

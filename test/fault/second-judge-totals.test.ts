@@ -3,7 +3,7 @@ import { type Limit, parseLimit } from '../../src/core/limit.ts'
 import { checkHistory, type HistoryEvent, type Law } from '../../src/testing.ts'
 import { judgeAgain } from '../support/campaign/second-judge/judge-again.ts'
 import type { Call, End, Finding, Start, Testimony } from '../support/campaign/second-judge/testimony.ts'
-import { unfairFrom } from '../support/campaign/shares.ts'
+import { judgeSharesWithin } from '../support/campaign/shares.ts'
 
 const MS = 1_000
 const KEYS = ['f/a', 'f/b', 'f/in/c', 'f/in/d', 'f', 'ff']
@@ -223,7 +223,7 @@ test('a total may make the line of a key certainly late', () => {
   expect(refused(2_000)).toEqual(['refused in time'])
 })
 
-test('shares are judged from a time on, and a flood that goes past another child is found', () => {
+test('shares are judged within a time, and a flood that goes past another child is found', () => {
   const every = (key: (n: number) => string) =>
     Array.from({ length: 120 }, (_, n) => ran(`j${n}`, key(n), 100 + n * 100))
   const limits = { totals: [total('999, 10/s')] }
@@ -239,10 +239,14 @@ test('shares are judged from a time on, and a flood that goes past another child
       limits,
     ),
   )
-  const at = (history: readonly HistoryEvent[], fromMs: number) =>
-    unfairFrom(fromMs * MS, history).map((breach) => breach.key)
-  expect(at(shared, 0)).toEqual([])
-  expect(new Set(at(hogged, 0))).toEqual(new Set(['f/a']))
-  // Two and a half seconds more of it are within what may be handed over; then it has nothing that waits.
-  expect(at(hogged, 4_500)).toEqual([])
+  const unfair = (history: readonly HistoryEvent[], fromMs: number, untilMs: number, stoodForMs = 0) =>
+    judgeSharesWithin(history, fromMs * MS, untilMs * MS, stoodForMs * MS).map((breach) => breach.key)
+  expect(unfair(shared, 0, 20_000)).toEqual([])
+  expect(new Set(unfair(hogged, 0, 20_000))).toEqual(new Set(['f/a']))
+  // A second of each may have been handed over, and a job of each started.
+  expect(unfair(hogged, 0, 2_300)).toEqual([])
+  expect(unfair(hogged, 0, 2_500)).not.toEqual([])
+  expect(unfair(hogged, 3_500, 5_800)).toEqual([])
+  expect(unfair(hogged, 3_500, 6_000)).not.toEqual([])
+  expect(unfair(hogged, 3_500, 6_000, 1_000)).toEqual([])
 })

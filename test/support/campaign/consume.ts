@@ -22,6 +22,7 @@ export function consume(shaper: Shaper<Work>, plan: WorkerPlan, file: HistoryFil
     const carried = { fence, data: digestOf(data), admittedAt: job.admittedAt * 1_000 }
     file.write({ kind: 'event', clock: 'host', event, ...carried })
     if (isVelvetRopeError(signal.reason, 'lease-lost')) file.write({ kind: 'late', at, id })
+    if (isVelvetRopeError(signal.reason, 'started-late')) file.write({ kind: 'missed-slot', at, id })
     // What follows stands for the request that a handler sends.
     signal.throwIfAborted()
     if (tellsStarts === true) console.log(`in-handler ${id}`)

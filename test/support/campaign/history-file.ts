@@ -31,6 +31,8 @@ export type HistoryRecord =
   | { readonly kind: 'resumed'; readonly at: number; readonly id: string; readonly isSameTurn: boolean }
   /** A handler found its signal aborted in its first statement: the lease of the job was over. By the host's clock. */
   | { readonly kind: 'late'; readonly at: number; readonly id: string }
+  /** The same, because its slot had passed. */
+  | { readonly kind: 'missed-slot'; readonly at: number; readonly id: string }
   /**
    * The process that wrote `path` was stopped at `from`, and went on at `until`; by the host's clock. `losesLeases`: that may
    * be longer than what was left of its leases.

@@ -6,7 +6,9 @@ import { lagOf } from './held-up.ts'
 import { readRecords } from './history-file.ts'
 import { limitEvents } from './limits-of.ts'
 import { type MergedHistory, mergeHistories } from './merge-histories.ts'
+import { withoutMissedSlots } from './missed-slots.ts'
 import type { ShaperPlan } from './plans.ts'
+import { judgeSharesWithin, standstillWithin } from './shares.ts'
 
 /** A campaign in which no law was broken. */
 export interface Verdict extends MergedHistory {
@@ -14,6 +16,10 @@ export interface Verdict extends MergedHistory {
   startsOf(key: string): number[]
   /** How many starts were not given back, of a key or of all: a process that is held up gives back what it starts too late. */
   startsKept(key?: string): number
+  /** How unfairly totals were shared between two times; microseconds. */
+  unfairWithin(from: number, until: number): Breach[]
+  /** For how long processes were held up then, all together; microseconds. */
+  standstillWithin(from: number, until: number): number
   /** How the callers of turns went on in their own code, by the ids of their turns. */
   readonly resumed: ReadonlyMap<string, Resumed>
 }
@@ -32,13 +38,18 @@ export function judge(
   const { lag = 0 } = options
   const files = new Map(paths.map((path) => [path, readRecords(path)]))
   const checked = { ...options, lag: lag === 0 ? 0 : lagOf(files, lag) }
-  // Shares are judged where a test says from when on.
-  const breaches = checkHistory(history, checked).filter(({ law }) => law !== 'L12')
+  // Shares are judged where a test says for which time.
+  const found = checkHistory(history, checked).filter(({ law }) => law !== 'L12')
+  const breaches = withoutMissedSlots(found, history, [...files.values()].flat())
   if (breaches.length > 0) throw new Error(report(breaches, save(folder, history)))
   const startsOf = (key: string) =>
     history.flatMap((event) => (event.type === 'start' && event.key === key ? [event.at / 1_000] : []))
   const startsKept = (key?: string) => countKept(history, key)
-  return { ...merged, history, startsOf, startsKept, resumed: resumedIn(paths) }
+  const stoodFor = (from: number, until: number) => standstillWithin(files, from, until)
+  const unfairWithin = (from: number, until: number) =>
+    judgeSharesWithin(history, from, until, stoodFor(from, until))
+  const asked = { startsOf, startsKept, unfairWithin, standstillWithin: stoodFor }
+  return { ...merged, ...asked, history, resumed: resumedIn(paths) }
 }
 
 function countKept(history: readonly HistoryEvent[], key: string | undefined): number {

@@ -2,6 +2,7 @@ import { heldUp } from '../held-up.ts'
 import { type HistoryRecord, readRecords } from '../history-file.ts'
 import { keyLimitsOf, totalsOf } from '../limits-of.ts'
 import { excusesIn } from '../merge-histories.ts'
+import { missedSlotsIn, nameOfStart } from '../missed-slots.ts'
 import type { ShaperPlan } from '../plans.ts'
 import { heardBy } from './news.ts'
 import { leasesIn, settlesIn } from './places.ts'
@@ -79,11 +80,12 @@ function startsIn(records: readonly HistoryRecord[], stops: readonly number[]): 
   const late = new Set(
     records.flatMap((record) => (record.kind === 'late' ? [`${record.at} ${record.id}`] : [])),
   )
-  const starts = records.flatMap((record) =>
-    record.kind === 'event' && record.event.type === 'start'
-      ? [{ ...record.event, fence: record.fence, data: record.data }]
-      : [],
-  )
+  const missed = missedSlotsIn(records)
+  const starts = records.flatMap((record) => {
+    if (record.kind !== 'event' || record.event.type !== 'start') return []
+    const { event, fence, data } = record
+    return [{ ...event, fence, data, missedSlot: missed.has(nameOfStart(event)) }]
+  })
   const excused = new Set(
     stops
       .map((until) => starts.find(({ at }) => at >= until))

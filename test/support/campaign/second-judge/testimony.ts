@@ -103,6 +103,8 @@ export interface Start {
   readonly fence?: number | undefined
   /** A digest of what the handler got. */
   readonly data?: string | undefined
+  /** Its signal was aborted in its first statement, because its slot had passed: it made no call. */
+  readonly missedSlot?: boolean
 }
 
 /** A job went back into its line after a start; when, only the line knows: before it was heard of. */

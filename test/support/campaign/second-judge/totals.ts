@@ -20,7 +20,12 @@ export function judgeTotals(jobs: readonly JobSeen[], testimony: Testimony): Fin
     const family = jobs.filter(({ key }) => isBelow(key, path))
     const known = losses.length === 0 ? family : afterLosses(family, losses)
     return [
-      ...judgeSpacing(path, starts, bounds),
+      // The next start of a key waits for one that is too late; others of the family have their slots.
+      ...judgeSpacing(
+        path,
+        starts.filter(({ missedSlot }) => missedSlot !== true),
+        bounds,
+      ),
       ...judgeSet(path, starts, bounds, testimony),
       ...judgeSum(path, known, bounds),
       ...(losses.length === 0 ? judgeRefusals(path, family, bounds, testimony) : []),

@@ -6,6 +6,7 @@ import { type HistoryRecord, readRecords } from '../history-file.ts'
 import { recordsIn } from '../judge.ts'
 import { limitEvents } from '../limits-of.ts'
 import { mergeHistories } from '../merge-histories.ts'
+import { withoutMissedSlots } from '../missed-slots.ts'
 import { collect } from '../second-judge/collect.ts'
 import { judgeAgain } from '../second-judge/judge-again.ts'
 import { unansweredFrom } from '../second-judge/losses.ts'
@@ -58,10 +59,12 @@ export function judgeRun(plan: SeededPlan, folder: string, mostStates?: number):
   const isCalm = plan.armed.length === 0 && plan.faults.every((fault) => WITHOUT_OUTAGE.includes(fault.do))
   const lag = Math.max(lagOf(files, NEWS), isCalm ? NEWS : NEWS_OF_OUTAGE)
   const testimony = collect(paths, plan, NEWS)
-  const breachesOf = (history: readonly HistoryEvent[]) =>
-    judgeLosses(history, losses, { lag, unansweredFrom: unansweredFrom(testimony) }).filter(
+  const breachesOf = (history: readonly HistoryEvent[]) => {
+    const found = judgeLosses(history, losses, { lag, unansweredFrom: unansweredFrom(testimony) })
+    return withoutMissedSlots(found, history, records).filter(
       (breach) => breach.law !== 'L12' && !isBeforeNewsOfStep(breach, history, moves),
     )
+  }
   const found = breachesOf(whole)
   // With the other moments that fit as well, no law may be broken: then the times that are known show no breach.
   const isUndecided =
@@ -116,6 +119,7 @@ function countsOf(history: readonly HistoryEvent[], records: readonly HistoryRec
     'refused by totals': records.filter((record) => record.kind === 'event' && record.total !== undefined)
       .length,
     'runs of slots': records.filter((record) => record.kind === 'run').length,
+    'missed slots': records.filter((record) => record.kind === 'missed-slot').length,
     'late starts': records.filter((record) => record.kind === 'late').length,
     outages: records.filter((record) => record.kind === 'unavailable').length,
   }
