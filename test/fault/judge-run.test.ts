@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { HistoryFile, type HistoryRecord } from '../support/campaign/history-file.ts'
 import { judgeRun } from '../support/campaign/seeded/judge-run.ts'
 import type { SeededPlan } from '../support/campaign/seeded/plan.ts'
-import { accept, end, reject, start } from '../support/history.ts'
+import { accept, end, giveBack, reject, start } from '../support/history.ts'
 
 const PLAN: SeededPlan = {
   seed: 1,
@@ -180,4 +180,30 @@ test('a run that exceeds its total is red for both judges, and what a total refu
   const missed = (at: number, id: string): HistoryRecord => ({ kind: 'missed-slot', at: at * 1_000, id })
   expect(run(80, missed(10, 'x')).breaches).toEqual([])
   expect(run(80, missed(11, 'x')).breaches).toHaveLength(3)
+})
+
+test('a handler that finds that its slot has passed has no place from then on', () => {
+  const worker = (...more: HistoryRecord[]) => [
+    seen(start(10, 'x')),
+    ...more,
+    seen(giveBack(15, 'x', 'freeze', 15)),
+    seen(start(110, 'y')),
+    { kind: 'settled', at: 119_000, id: 'y', attempt: 1 } as const,
+    seen(end(120, 'y')),
+    seen(start(210, 'x')),
+    seen(end(220, 'x')),
+  ]
+  const producer = [
+    PRODUCER[0]!,
+    ...['x', 'y'].flatMap((id, n): HistoryRecord[] => [
+      { kind: 'asked', at: 1_000 + n, call: n, asked: [{ do: 'admit', id, key: 'a', cost: 1 }] },
+      { kind: 'answered', at: 2_000 + n, call: n, answers: ['accepted'] },
+      seen(accept(1.5 + n / 10, id)),
+    ]),
+  ]
+  const plan = { ...PLAN, limit: '5, 10/s, 1 at once' }
+  const breaches = (...more: HistoryRecord[]) =>
+    judged({ producer, worker: worker(...more) }, undefined, plan).breaches
+  expect(breaches({ kind: 'missed-slot', at: 10_000, id: 'x' })).toEqual([])
+  expect(breaches()).toContainEqual(expect.stringContaining('second judge: too many at once'))
 })

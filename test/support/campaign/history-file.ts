@@ -130,6 +130,15 @@ export class HistoryFile {
   }
 }
 
+const OVER = ['settled', 'late', 'missed-slot', 'lease-lost'] as const
+
+/** Whether it says that a handler does nothing more. */
+export function isOver(
+  record: HistoryRecord,
+): record is HistoryRecord & { readonly kind: (typeof OVER)[number] } {
+  return (OVER as readonly string[]).includes(record.kind)
+}
+
 /** The whole lines of a file that may still grow. */
 export function readRecords(path: string): HistoryRecord[] {
   const lines = readFileSync(path, 'utf8').split('\n')

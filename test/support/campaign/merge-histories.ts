@@ -1,7 +1,7 @@
 import type { HistoryEvent } from '../../../src/testing.ts'
 import { isTurnId } from '../turn-id.ts'
 import { causesIn } from './causes.ts'
-import { type HistoryRecord, readRecords } from './history-file.ts'
+import { type HistoryRecord, isOver, readRecords } from './history-file.ts'
 import { type Known, type Reading, type StoreClock, storeClock } from './store-offset.ts'
 import { unansweredSettles } from './unanswered-settles.ts'
 
@@ -73,8 +73,7 @@ export function runningIn(path: string): {
   const atWork = new Set<string>()
   let lastAt = 0
   for (const record of readRecords(path)) {
-    if (record.kind === 'settled' || record.kind === 'late' || record.kind === 'lease-lost')
-      atWork.delete(record.id)
+    if (isOver(record)) atWork.delete(record.id)
     if (record.kind !== 'event') continue
     const { event } = record
     if (event.type === 'start') {

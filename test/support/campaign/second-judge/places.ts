@@ -1,4 +1,4 @@
-import type { HistoryRecord } from '../history-file.ts'
+import { type HistoryRecord, isOver } from '../history-file.ts'
 import type { SettleSeen } from './testimony.ts'
 
 interface Begun {
@@ -20,8 +20,7 @@ export function leasesIn(
   })
   return (path, { id, at }) => {
     const own = (files.get(path) ?? []).flatMap((record) => {
-      const isOver = record.kind === 'settled' || record.kind === 'late' || record.kind === 'lease-lost'
-      return isOver && record.id === id && record.at >= at ? [record.at] : []
+      return isOver(record) && record.id === id && record.at >= at ? [record.at] : []
     })
     const failed = faults.filter((fault) => fault.path === path && fault.id === id && fault.at >= at)
     const first = Math.min(...own, ...failed.map(({ until }) => until))
