@@ -1,6 +1,10 @@
 import { parseArgs } from 'node:util'
-import { explore } from './check/explore.ts'
+import { type ExploreOptions, explore, exploreSpace } from './check/explore.ts'
 import { FULL_RUNS, SMALL_RUNS } from './configs.ts'
+import { familySpace } from './family/check/space.ts'
+import { FULL_FAMILIES, SMALL_FAMILIES } from './family/configs.ts'
+import { FAMILY_MUTANTS, type FamilyMutantName } from './family/mutants.ts'
+import { familySetup } from './family/setup.ts'
 
 const USAGE = `npm run test:model -- [--small] [--only <text>] [--most <states>]
 
@@ -24,13 +28,21 @@ if (!Number.isInteger(most) || most < 1) {
   process.exit(2)
 }
 
-const runs = (values.small === true ? SMALL_RUNS : FULL_RUNS).filter(({ name }) =>
-  name.includes(values.only ?? ''),
-)
+const isSmall = values.small === true
+const runs = [
+  ...(isSmall ? SMALL_RUNS : FULL_RUNS).map((setup) => ({
+    name: setup.name,
+    explore: (options: ExploreOptions) => explore(setup, options),
+  })),
+  ...(isSmall ? SMALL_FAMILIES : FULL_FAMILIES).map((setup) => ({
+    name: `family: ${setup.name}`,
+    explore: (options: ExploreOptions) => exploreSpace(familySpace(setup), options),
+  })),
+].filter(({ name }) => name.includes(values.only ?? ''))
 const total = { states: 0, seconds: 0, red: 0 }
 console.log(' states      steps       depth   cpu s  setup')
 for (const run of runs) {
-  const { states, steps, depth, seconds, isCut, breach } = explore(run, { mostStates: most })
+  const { states, steps, depth, seconds, isCut, breach } = run.explore({ mostStates: most })
   total.states += states
   total.seconds += seconds
   const end = isCut ? `, cut at ${most} states: not complete` : ''
@@ -44,6 +56,16 @@ for (const run of runs) {
   if (breach === undefined) continue
   total.red++
   console.log(`\n${breach.law}, after\n  ${breach.trace.join('\n  ')}\n`)
+}
+for (const name of Object.keys(FAMILY_MUTANTS) as FamilyMutantName[]) {
+  const mutant = FAMILY_MUTANTS[name]
+  const { breach } = exploreSpace(
+    familySpace(familySetup(name, { ...mutant.setup, mutants: new Set([name]) })),
+  )
+  if (values.only !== undefined && !name.includes(values.only)) continue
+  if (breach?.law !== mutant.law) total.red++
+  console.log(`\nwhere ${mutant.what}: ${breach?.law ?? 'nothing is found'}, after`)
+  console.log(`  ${breach?.trace.join('\n  ')}`)
 }
 const rate = Math.round((total.states / total.seconds) * 60)
 console.log(

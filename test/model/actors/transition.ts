@@ -1,23 +1,23 @@
 import type { Calls } from './calls.ts'
 import type { World } from './world.ts'
 
-export interface Step {
-  readonly world: World
-  readonly calls: Calls
+export interface Step<AnyWorld = World, AnyCalls = Calls> {
+  readonly world: AnyWorld
+  readonly calls: AnyCalls
 }
 
-export interface Transition {
+export interface Transition<AnyStep extends Step<unknown, unknown> = Step> {
   readonly name: string
   /** The verb that implements it: its script below src/redis, or what else does. */
   readonly verb: string
   /** It is a fault, or follows only from one: the rest of the line must get on without it. */
   readonly isFault?: boolean
   /** In how many ways it may happen: to which process, job or delivery. */
-  readonly ways: (world: World) => number
+  readonly ways: (world: AnyStep['world']) => number
   /** Makes the step; false where it cannot happen, and then the world is void. */
-  readonly take: (step: Step, way: number) => boolean
+  readonly take: (step: AnyStep, way: number) => boolean
   /** For people: to what it happened. */
-  readonly describe?: (world: World, way: number) => string
+  readonly describe?: (world: AnyStep['world'], way: number) => string
 }
 
 /** Scripts, which stand in src/redis. */

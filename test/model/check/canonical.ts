@@ -12,19 +12,7 @@ import {
   type World,
 } from '../actors/world.ts'
 import type { Fields } from '../store/cells.ts'
-import { isEnded } from '../store/leave.ts'
-import {
-  ABSENT,
-  EXPIRED,
-  GRANTED,
-  HANDED,
-  NO_ONE,
-  RETRYING,
-  RUNNING,
-  type Shard,
-  WAITING,
-} from '../store/shard.ts'
-import { quotasOf } from '../store/usage.ts'
+import { type Bounds, boundsOf, longestWindow, settleForm } from './shard-form.ts'
 
 /**
  * Gives one form to states that differ only in what no step can tell apart: names of workers and schedulers, the order in which
@@ -32,42 +20,27 @@ import { quotasOf } from '../store/usage.ts'
  */
 export class Canonical {
   readonly #world: World
-  readonly #oldest: number
-  readonly #isPlain: boolean
-  readonly #counted: number
-  /** What ended to count before is as if it had never counted. */
-  readonly #latestEnd: number
-  readonly #countsTokens: boolean
+  readonly #bounds: Bounds
   readonly #longest: number
 
   constructor(world: World) {
     this.#world = world
-    const { limits, jobs, clockStep, durations } = world.setup
-    const slowest = Math.max(...limits.map(({ interval }) => interval))
-    const largest = Math.max(...jobs.map(({ cost }) => cost))
-    const tolerance = Math.max(...limits.map((limit) => limit.tolerance))
-    this.#isPlain = largest === 1
-    const quotas = limits.flatMap((limit) => quotasOf(limit))
-    const longest = Math.max(0, ...quotas.map(({ window }) => window + 1))
-    this.#oldest = -(slowest * largest + tolerance + clockStep + durations.farthest + 1)
-    this.#counted = this.#oldest - longest
-    this.#longest = longest
-    this.#latestEnd = -(tolerance + clockStep)
-    this.#countsTokens = quotas.some(({ each }) => each !== undefined)
+    this.#bounds = boundsOf(world.setup)
+    this.#longest = longestWindow(world.setup)
   }
 
   apply(): void {
     const world = this.#world
-    this.#settle(world.shard)
+    settleForm(world.shard, this.#bounds)
     if (world.copy !== world.shard) {
-      if (world.globals.hasCopy === 1) this.#settle(world.copy)
+      if (world.globals.hasCopy === 1) settleForm(world.copy, this.#bounds)
       else world.copy.clear()
     }
     const { globals, setup, ends } = world
     // It matters to what counts in quotas, and only whether it is too long ago.
     if (this.#longest === 0 || globals.copiedAt < -setup.durations.lost) globals.copiedAt = ends.never
     for (const time of ['tat', 'frozenUntil'] as const) {
-      if (world.globals[time] <= this.#oldest) world.globals[time] = world.ends.never
+      if (world.globals[time] <= this.#bounds.oldest) world.globals[time] = world.ends.never
     }
     if (world.globals.tat === world.ends.never) world.globals.startedCost = 0
     for (const told of world.told) {
@@ -90,64 +63,14 @@ export class Canonical {
     this.#swapWorkers()
   }
 
-  #settle(shard: Shard): void {
-    const { ends, setup } = this.#world
-    const { bucket, meta, jobs } = shard
-    shard.settle(this.#oldest, this.#counted)
-    for (const use of shard.use.quotas) use.drop(this.#latestEnd)
-    if (bucket.due <= setup.lookAhead) bucket.due = ends.never
-    if (meta.stepAt === ends.never) Object.assign(meta, { stepBy: 0, stepTellers: 0 })
-    if (meta.lostAt === ends.never) meta.lostCost = 0
-    if (meta.leaderUntil <= 0) Object.assign(meta, { leader: 0, leaderUntil: ends.never })
-    let isLeased = false
-    for (const job of jobs) {
-      const { state } = job
-      if (state !== RUNNING || !this.#countsTokens) job.departedAt = ends.never
-      if (state !== RUNNING) Object.assign(job, { isSettled: 0, charged: 0 })
-      if (state !== RUNNING && state !== GRANTED) job.isMoved = 0
-      isLeased ||= job.lease !== ends.far
-      if (job.lease < -setup.durations.lease - setup.durations.silence - 2)
-        job.lease = -setup.durations.lease - setup.durations.silence - 2
-      job.attempt = 0
-      if (state !== HANDED && state !== GRANTED) job.isUnsure = 0
-      const isOver = isEnded(job)
-      if (job.expiry < 0) job.expiry = 0
-      if (job.deadline < this.#oldest) job.deadline = this.#oldest
-      if (state !== GRANTED) {
-        job.slot = ends.never
-        job.isOnGrid = 0
-      }
-      if (state !== GRANTED && state !== RETRYING && !isOver) job.worker = NO_ONE
-      if (state === WAITING || state === RUNNING || state === ABSENT) {
-        job.floor = ends.never
-        job.readyAt = ends.never
-      }
-      if (isOver) {
-        job.kind = 0
-        job.floor = ends.never
-        job.readyAt = ends.never
-        job.fence = 0
-        job.crashes = 0
-        job.deadline = ends.far
-        if (state !== EXPIRED) job.worker = NO_ONE
-        if (state !== EXPIRED && setup.keep >= jobs.length) job.endedAt = ends.never
-      }
-    }
-    if (!isLeased && meta.heardAt < 0) meta.heardAt = 0
-    if (setup.limits.length === 1 && bucket.from <= bucket.next) bucket.from = ends.never
-    if (bucket.next === ends.never && bucket.lastStart === ends.never && this.#isPlain) {
-      bucket.lastCost = 0
-      bucket.startedCost = 0
-    }
-  }
-
   #settleEntry(entry: Entry): void {
     const { ends } = this.#world
     if (entry.until < -1) entry.until = -1
-    if (entry.slot <= this.#oldest) entry.slot = ends.never
+    if (entry.slot <= this.#bounds.oldest) entry.slot = ends.never
     // That it has started remains, however long ago that was.
-    if (entry.startedAt !== ends.never && entry.startedAt <= this.#counted) entry.startedAt = ends.never + 1
-    if (entry.startAt <= this.#oldest) entry.startAt = ends.never
+    if (entry.startedAt !== ends.never && entry.startedAt <= this.#bounds.counted)
+      entry.startedAt = ends.never + 1
+    if (entry.startAt <= this.#bounds.oldest) entry.startAt = ends.never
     const { phase } = entry
     if (phase === FREE) this.#world.freeEntry(entry)
     if (phase === CHECKED) entry.until = ends.never
@@ -227,14 +150,14 @@ export class Canonical {
 }
 
 /** How many of the bits that are set are below that one. */
-function rankIn(bits: number, bit: number): number {
+export function rankIn(bits: number, bit: number): number {
   let below = 0
   for (let lower = 0; lower < bit; lower++) below += (bits >> lower) & 1
   return below
 }
 
 const swapped = (name: number) => (name === 1 ? 2 : name === 2 ? 1 : name)
-const baseOf = (record: unknown) => (record as { readonly base: number }).base
+export const baseOf = (record: unknown) => (record as { readonly base: number }).base
 
 const placeOf = ({ job, epoch }: Pair) => (job === 0 ? 1_000 : job * 16 + epoch)
 const orderOf = ({ claimed, state }: Scheduler) => {
@@ -249,8 +172,8 @@ function swapPairs(one: Pair, other: Pair): void {
   Object.assign(other, { job, epoch })
 }
 
-/** Swaps two processes, whose cells lie behind each other. */
-function swapRanges(cells: World['cells'], one: Fields<string>, other: Fields<string>): void {
+/** Swaps two processes, or two records, whose cells lie behind each other. */
+export function swapRanges(cells: World['cells'], one: Fields<string>, other: Fields<string>): void {
   const [from, to] = [baseOf(one), baseOf(other)]
   for (let index = 0; index < to - from; index++) {
     const cell = cells[from + index]!

@@ -1,16 +1,12 @@
-import { Calls } from '../actors/calls.ts'
-import { UNASKED, World } from '../actors/world.ts'
-import { judgeState } from '../laws.ts'
 import type { Setup } from '../setup.ts'
-import { isEnded } from '../store/leave.ts'
-import { ABSENT } from '../store/shard.ts'
-import { Canonical } from './canonical.ts'
+import type { Cells } from '../store/cells.ts'
 import { Edges } from './edges.ts'
-import { TRANSITIONS } from './transitions.ts'
+import { handoffSpace } from './handoff-space.ts'
+import type { SearchedStep, Space } from './space.ts'
 import { grown, Visited } from './visited.ts'
 
 export interface Exploration {
-  readonly setup: Setup
+  readonly name: string
   readonly states: number
   readonly steps: number
   readonly depth: number
@@ -34,39 +30,40 @@ export interface ExploreOptions {
 }
 
 /** All states of the protocol within the bounds of the setup, those that take the fewest steps first. */
-export function explore(
-  setup: Setup,
+export function explore(setup: Setup, options?: ExploreOptions): Exploration {
+  return exploreSpace(handoffSpace(setup), options)
+}
+
+export function exploreSpace<AnyStep extends SearchedStep>(
+  space: Space<AnyStep>,
   { mostStates = Number.POSITIVE_INFINITY, withProgress = true }: ExploreOptions = {},
 ): Exploration {
   const before = process.cpuUsage()
-  const search = new Search(setup, withProgress)
+  const search = new Search(space, withProgress)
   const breach = search.run(mostStates) ?? search.findStuck()
   const { states, steps, depth, isCut } = search
   const { user, system } = process.cpuUsage(before)
-  return { setup, states, steps, depth, isCut, breach, seconds: (user + system) / 1e6 }
+  return { name: space.name, states, steps, depth, isCut, breach, seconds: (user + system) / 1e6 }
 }
 
-class Search {
-  readonly #world: World
-  readonly #calls: Calls
-  readonly #canonical: Canonical
+class Search<AnyStep extends SearchedStep> {
+  readonly #space: Space<AnyStep>
   readonly #visited = new Visited()
   readonly #edges: Edges | undefined
   /** Of each state, the one from which it was found, and the step. */
   #parents = new Int32Array(1 << 15)
   #steps = new Int32Array(1 << 15)
   #goals: number[] = []
+  readonly #first: Cells
   steps = 0
   depth = 0
   isCut = false
 
-  constructor(setup: Setup, withProgress: boolean) {
-    this.#world = new World(setup)
-    for (const worker of this.#world.workers) for (const entry of worker.entries) this.#world.freeEntry(entry)
-    this.#world.forgetLate()
-    this.#calls = new Calls(this.#world)
-    this.#canonical = new Canonical(this.#world)
+  constructor(space: Space<AnyStep>, withProgress: boolean) {
+    this.#space = space
     this.#edges = withProgress ? new Edges() : undefined
+    space.canonicalize()
+    this.#first = space.step.world.cells.slice()
   }
 
   get states(): number {
@@ -74,10 +71,9 @@ class Search {
   }
 
   run(mostStates: number): Breach | undefined {
-    this.#canonical.apply()
-    this.#visited.find(this.#world.cells)
+    this.#visited.find(this.#first)
     this.#noteGoal(0)
-    let frontier = [{ number: 0, cells: this.#world.cells.slice() }]
+    let frontier = [{ number: 0, cells: this.#first }]
     while (frontier.length > 0) {
       const next: typeof frontier = []
       for (const state of frontier) {
@@ -95,21 +91,21 @@ class Search {
   }
 
   #expand(
-    { number, cells }: { readonly number: number; readonly cells: World['cells'] },
-    next: { number: number; cells: World['cells'] }[],
+    { number, cells }: { readonly number: number; readonly cells: Cells },
+    next: { number: number; cells: Cells }[],
   ): Breach | undefined {
-    const world = this.#world
-    const step = { world, calls: this.#calls }
+    const { step, transitions } = this.#space
+    const { world } = step
     world.cells.set(cells)
-    for (const [kind, transition] of TRANSITIONS.entries()) {
+    for (const [kind, transition] of transitions.entries()) {
       const ways = transition.ways(world)
       for (let way = 0; way < ways; way++) {
         const hasHappened = transition.take(step, way)
         if (hasHappened) {
           this.steps++
-          judgeState(world)
+          this.#space.judge()
           if (world.breach !== undefined) return this.#breachAfter(number, kind * 64 + way, world.breach)
-          this.#canonical.apply()
+          this.#space.canonicalize()
           const found = this.#visited.find(world.cells)
           if (found.isNew) {
             this.#noteParent(found.number, number, kind * 64 + way)
@@ -135,14 +131,8 @@ class Search {
     this.#steps[number] = step
   }
 
-  /** All jobs have ended, or were refused. */
   #noteGoal(number: number): void {
-    if (this.#edges === undefined) return
-    const { shard, told } = this.#world
-    const isOver = shard.jobs.every(
-      (job, index) => (job.state === ABSENT || isEnded(job)) && told[index]!.told !== UNASKED,
-    )
-    if (isOver) this.#goals.push(number)
+    if (this.#edges !== undefined && this.#space.isOver()) this.#goals.push(number)
   }
 
   /** A state from which the jobs cannot end any more, though no fault happens. */
@@ -159,16 +149,14 @@ class Search {
   #traceTo(number: number, last?: number): string[] {
     const path = last === undefined ? [] : [last]
     for (let at = number; at !== 0; at = this.#parents[at]!) path.unshift(this.#steps[at]!)
-    const world = this.#world
-    const step = { world, calls: this.#calls }
-    world.cells.set(new Search(world.setup, false).#world.cells)
-    this.#canonical.apply()
+    const { step, transitions } = this.#space
+    step.world.cells.set(this.#first)
     return path.map((code) => {
-      const transition = TRANSITIONS[Math.floor(code / 64)]!
-      const what = transition.describe?.(world, code % 64)
+      const transition = transitions[Math.floor(code / 64)]!
+      const what = transition.describe?.(step.world, code % 64)
       transition.take(step, code % 64)
-      judgeState(world)
-      this.#canonical.apply()
+      this.#space.judge()
+      this.#space.canonicalize()
       return `${what === undefined ? '' : `${what}: `}${transition.name}  [${transition.verb}]`
     })
   }

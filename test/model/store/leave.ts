@@ -71,6 +71,7 @@ export function sendBack(shard: Shard, id: number): number[] {
       forgetGrant(shard)
       record.attempt -= 1
     }
+    shard.member?.hand(last, -1)
     if (record.kind !== BACK) bucket.linesTurn = record.kind === LINE ? 1 : 0
     putBack(shard, last)
     record.lease = ends.far

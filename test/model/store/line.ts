@@ -65,7 +65,13 @@ export function dueByParts(shard: Shard, head: number, slot: number): number {
 }
 
 export function reschedule(shard: Shard): void {
-  shard.bucket.due = dueOf(shard)
+  scheduleAt(shard, dueOf(shard))
+}
+
+/** `schedule_due` and `unschedule_due`, and writes the bucket: below totals it stands with those, and not in `:due`. */
+export function scheduleAt(shard: Shard, due: number): void {
+  if (shard.member === undefined) shard.bucket.due = due
+  else shard.member.stand(due)
 }
 
 export function rescheduleFrom(shard: Shard, from: number): void {

@@ -1,6 +1,7 @@
 import type { MutantName } from '../mutants.ts'
 import type { ModelLimit, Setup } from '../setup.ts'
 import { type Cells, cellsOf, type Fields, JobList, recordType } from './cells.ts'
+import type { Member } from './member.ts'
 import { clampCells, type Ends, shiftCells } from './times.ts'
 import { Use } from './use.ts'
 
@@ -143,6 +144,8 @@ export class Shard {
   readonly line: JobList
   readonly handed: JobList
   readonly cells: Cells
+  /** Its place below totals; undefined: it is below none. */
+  member: Member | undefined
   readonly #times: readonly number[]
   /** Times of which it does not matter how long ago they are. */
   readonly #pasts: readonly number[]

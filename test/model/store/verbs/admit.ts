@@ -33,6 +33,7 @@ export function judge(shard: Shard, job: number): Verdict {
   const isLate = departureBehind(shard) > deadline
   if (waitingUnits(shard) + cost > limit.capacity) return bucket.paused === 1 ? 'paused' : 'full'
   if (isLate) return 'deadline'
+  if (shard.member !== undefined && !shard.member.hasRoom(cost)) return 'full'
   return bucket.paused === 1 && deadline !== ends.far ? 'paused' : 'yes'
 }
 
@@ -66,6 +67,7 @@ export function admit(shard: Shard, job: number, known?: Verdict): Verdict {
   shard.line.push(job)
   meta.costliest = Math.max(meta.costliest, cost)
   rememberMost(shard, job)
+  shard.member?.join(job)
   if (isMoved) reschedule(shard)
   return 'yes'
 }

@@ -2,7 +2,7 @@
 
 import { guardRun } from '../lease.ts'
 import { forgetIdle, trimEnded } from '../leave.ts'
-import { dueByParts, dueOf, hasLine, peekHead, reschedule, takeHead } from '../line.ts'
+import { dueByParts, dueOf, hasLine, peekHead, reschedule, scheduleAt, takeHead } from '../line.ts'
 import { farthestNext } from '../pace.ts'
 import { HANDED, NO_ONE, type Shard } from '../shard.ts'
 import { clamp } from '../usage.ts'
@@ -23,27 +23,37 @@ export function windowOf({ limit, setup }: Shard): number {
 
 /** Returns the jobs that were handed over; undefined: another scheduler is elected. */
 export function claim(shard: Shard, { scheduler, stamp }: ClaimCall): number[] | undefined {
-  const { meta, setup, bucket } = shard
-  const { leaderLease, longSleep } = setup.durations
+  const { setup, bucket } = shard
   guardRun(shard)
-  const isOther = meta.leader !== 0 && meta.leader !== scheduler
-  if (isOther && meta.leaderUntil > 0 && meta.leaderUntil <= leaderLease) return undefined
+  if (isOthers(shard, scheduler)) return undefined
   rewind(shard)
   const handed: number[] = []
   if (bucket.due <= setup.lookAhead) while (handOver(shard, stamp, handed));
   forgetIdle(shard)
   trimEnded(shard)
-  meta.leader = scheduler
-  meta.leaderUntil = bucket.due - setup.lookAhead < longSleep ? leaderLease : 0
+  elect(shard, scheduler, bucket.due)
   return handed
 }
 
-function handOver(shard: Shard, stamp: ClaimCall['stamp'], handed: number[]): boolean {
+/** Another scheduler is elected. */
+export function isOthers({ meta, setup }: Shard, scheduler: number): boolean {
+  const isOther = meta.leader !== 0 && meta.leader !== scheduler
+  return isOther && meta.leaderUntil > 0 && meta.leaderUntil <= setup.durations.leaderLease
+}
+
+export function elect({ meta, setup }: Shard, scheduler: number, nextDue: number): void {
+  const { leaderLease, longSleep } = setup.durations
+  meta.leader = scheduler
+  meta.leaderUntil = nextDue - setup.lookAhead < longSleep ? leaderLease : 0
+}
+
+/** Hands over the head of the line; false: it may not go. */
+export function handOver(shard: Shard, stamp: ClaimCall['stamp'], handed: number[]): boolean {
   const { bucket, setup, ends } = shard
   const due = dueOf(shard)
   const room = shard.has('no-window') ? MOST_HANDED : windowOf(shard)
   if (shard.handed.count >= room) {
-    bucket.due = ends.far
+    scheduleAt(shard, ends.far)
     return false
   }
   if (due > setup.lookAhead) {
@@ -72,6 +82,7 @@ function handOver(shard: Shard, stamp: ClaimCall['stamp'], handed: number[]): bo
   })
   record.lease = setup.durations.claimLease
   shard.handed.push(job)
+  shard.member?.hand(job, 1)
   handed.push(job)
   return true
 }

@@ -1,5 +1,5 @@
 // As src/redis/verbs/gate.lua.
-import { grant, ungrant } from '../grant.ts'
+import { type Granted, grant, ungrant } from '../grant.ts'
 import { guardRun } from '../lease.ts'
 import { endWaiting, sendBack, trimEnded } from '../leave.ts'
 import { reschedule } from '../line.ts'
@@ -17,7 +17,7 @@ export interface GateCall {
 }
 
 export type GateAnswer =
-  | { readonly kind: 'granted'; readonly slot: number; readonly startAt: number }
+  | ({ readonly kind: 'granted' } & Granted)
   | { readonly kind: 'wait' | 'returned' | 'expired' | 'stale' }
 
 export function gate(shard: Shard, call: GateCall): GateAnswer {
@@ -57,10 +57,18 @@ function answerOf(shard: Shard, call: GateCall): GateAnswer {
     }
   }
   const isFirst = record.state === HANDED
+  if (isFirst && shard.member?.isBusy()) {
+    record.lease = lease
+    return { kind: 'wait' }
+  }
   const isMoved = record.slot > farthest || record.slot < -farthest || missed === record.slot
-  const isVoid = isMoved || bucket.paused === 1 || bucket.frozen > 0
+  const isVoid = isMoved || bucket.paused === 1 || bucket.frozen > 0 || (!isFirst && shard.member?.isVoid())
   if (!isFirst && isVoid) ungrant(shard, job)
-  let granted = { slot: record.slot, startAt: Math.max(record.slot, 0) }
+  let granted = {
+    slot: record.slot,
+    startAt: Math.max(record.slot, 0),
+    latest: shard.member?.latest() ?? shard.ends.far,
+  }
   if (record.state === HANDED) {
     const found = bucket.paused === 1 ? undefined : grant(shard, job, worker, call.isChecked)
     if (found === undefined) {

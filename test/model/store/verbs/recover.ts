@@ -12,6 +12,7 @@ const MOST_CRASHES = 3
 export type Fate = 'waits' | 'crashed' | 'failed'
 
 export interface Recovered {
+  readonly shard: Shard
   readonly job: number
   readonly epoch: number
   readonly fate: Fate
@@ -25,9 +26,16 @@ export function isRecoveryDue({ jobs }: Shard): boolean {
 /** Takes back the jobs whose leases have ended, and after a restart those that have no slot. */
 export function recover(shard: Shard): Recovered[] {
   if (!shard.has('recovers-before-lifting')) noteActivity(shard)
-  const recovered = sendAgain(shard)
-  const over = dueJobs(shard, 'lease')
-  for (const job of over) {
+  const recovered = recoverFrom([shard])
+  if (shard.has('recovers-before-lifting')) noteActivity(shard)
+  trimEnded(shard)
+  return recovered
+}
+
+/** The same of several buckets of one shard. */
+export function recoverFrom(shards: readonly Shard[]): Recovered[] {
+  const recovered = sendAgain(shards)
+  for (const { shard, job } of sorted(shards, 'lease', (record) => record.lease <= 0)) {
     const record = shard.jobs[job]!
     if (record.lease > 0 || shard.has('nothing-taken-back')) continue
     if (isHeld(record)) {
@@ -35,8 +43,6 @@ export function recover(shard: Shard): Recovered[] {
       reschedule(shard)
     } else record.lease = shard.ends.far
   }
-  if (shard.has('recovers-before-lifting')) noteActivity(shard)
-  trimEnded(shard)
   return recovered
 }
 
@@ -44,31 +50,37 @@ function isSentAgain({ isUnsure, state }: Job): boolean {
   return isUnsure === 1 && state === HANDED
 }
 
-function sendAgain(shard: Shard): Recovered[] {
-  const { jobs } = shard
+function sendAgain(shards: readonly Shard[]): Recovered[] {
   const recovered: Recovered[] = []
-  for (const job of sorted(shard, 'lease', () => true)) {
-    const record = jobs[job]!
-    if (!isSentAgain(record)) continue
+  for (const { shard, job } of sorted(shards, 'lease', () => true)) {
+    if (!isSentAgain(shard.jobs[job]!)) continue
     recovered.push(...sentBack(shard, job))
     reschedule(shard)
   }
-  for (const record of jobs) record.isUnsure = 0
+  for (const { jobs } of shards) for (const record of jobs) record.isUnsure = 0
   return recovered
 }
 
 function sentBack(shard: Shard, id: number): Recovered[] {
-  return sendBack(shard, id).map((job) => ({ job, epoch: shard.jobs[job]!.epoch, fate: 'waits' }))
+  return sendBack(shard, id).map((job) => ({ shard, job, epoch: shard.jobs[job]!.epoch, fate: 'waits' }))
 }
 
-/** The jobs whose time has come, the earliest first. */
-function dueJobs(shard: Shard, time: 'lease' | 'expiry'): number[] {
-  return sorted(shard, time, (record) => record[time] <= 0)
+interface Wanted {
+  readonly shard: Shard
+  readonly job: number
 }
 
-function sorted({ jobs }: Shard, time: 'lease' | 'expiry', isWanted: (record: Job) => boolean): number[] {
-  const wanted = [...jobs.keys()].filter((job) => isWanted(jobs[job]!))
-  return wanted.sort((one, other) => jobs[one]![time] - jobs[other]![time] || one - other)
+/** The jobs of which `isWanted` says so, the earliest first. */
+function sorted(
+  shards: readonly Shard[],
+  time: 'lease' | 'expiry',
+  isWanted: (record: Job) => boolean,
+): Wanted[] {
+  const wanted = shards.flatMap((shard) =>
+    [...shard.jobs.keys()].filter((job) => isWanted(shard.jobs[job]!)).map((job) => ({ shard, job })),
+  )
+  const at = ({ shard, job }: Wanted) => shard.jobs[job]![time]
+  return wanted.sort((one, other) => at(one) - at(other) || one.job - other.job)
 }
 
 function takeBack(shard: Shard, job: number): Recovered[] {
@@ -85,18 +97,18 @@ function takeBack(shard: Shard, job: number): Recovered[] {
   record.crashes += 1
   if (record.crashes >= MOST_CRASHES) {
     endJob(shard, job, FAILED)
-    return [{ job, epoch, fate: 'failed' }]
+    return [{ shard, job, epoch, fate: 'failed' }]
   }
   record.attempt -= 1
   waitAgain(shard, job, BACK, shard.ends.never, NO_ONE)
-  return [{ job, epoch, fate: 'crashed' }]
+  return [{ shard, job, epoch, fate: 'crashed' }]
 }
 
 /** Ends the jobs whose deadline has passed; returns them. */
 export function expire(shard: Shard): number[] {
   if (shard.meta.heardAt > 0) noteActivity(shard)
   const expired: number[] = []
-  for (const job of dueJobs(shard, 'expiry')) {
+  for (const { job } of sorted([shard], 'expiry', ({ expiry }) => expiry <= 0)) {
     const record = shard.jobs[job]!
     if (record.state === GRANTED && !shard.has('expires-granted')) {
       record.expiry = shard.setup.durations.farthest

@@ -1,0 +1,104 @@
+import type { Verdict } from '../../store/verbs/admit.ts'
+import type { FinishCall } from '../../store/verbs/finish.ts'
+import type { GateAnswer, GateCall } from '../../store/verbs/gate.ts'
+import type { Fate } from '../../store/verbs/recover.ts'
+import * as verbs from '../store/verbs.ts'
+import { watchTags } from '../tags.ts'
+import type { FamilyWorld } from './world.ts'
+
+/** Jobs are named by their numbers in the setup. */
+export type FamilyCall =
+  | { readonly verb: 'admit'; readonly job: number; readonly answer: Verdict }
+  | { readonly verb: 'claim'; readonly scheduler: number; readonly answer: readonly number[] | undefined }
+  | ({ readonly verb: 'gate'; readonly answer: GateAnswer } & Omit<GateCall, 'fence'>)
+  | {
+      readonly verb: 'start'
+      readonly job: number
+      readonly epoch: number
+      readonly startedAt: number
+      readonly answer: boolean
+    }
+  | ({ readonly verb: 'finish'; readonly answer: boolean } & FinishCall)
+  | { readonly verb: 'renew'; readonly job: number; readonly epoch: number; readonly answer: boolean }
+  | { readonly verb: 'recover'; readonly answer: readonly LostJob[] }
+
+export interface LostJob {
+  readonly job: number
+  readonly epoch: number
+  readonly fate: Fate
+}
+
+/** The verbs of the store, as the processes of a world call them; what they do to tags is judged. */
+export class FamilyCalls {
+  readonly #world: FamilyWorld
+  onCall: ((call: FamilyCall) => void) | undefined
+
+  constructor(world: FamilyWorld) {
+    this.#world = world
+  }
+
+  #made<Answer>(call: Readonly<Record<string, unknown>>, verb: () => Answer): Answer {
+    const judge = watchTags(this.#world)
+    const answer = verb()
+    judge()
+    this.onCall?.({ ...call, answer } as unknown as FamilyCall)
+    return answer
+  }
+
+  admit(job: number): Verdict {
+    const { bucket, index } = this.#world.known(job)
+    return this.#made({ verb: 'admit', job }, () => verbs.admit(this.#world.family, bucket, index))
+  }
+
+  claim(scheduler: number): readonly number[] | undefined {
+    const world = this.#world
+    const stamp = (bucket: number) => (index: number) => this.#epochAfter(world.numberOf(bucket, index))
+    return this.#made({ verb: 'claim', scheduler }, () =>
+      verbs.claim(world.family, scheduler, stamp)?.map(({ bucket, job }) => world.numberOf(bucket, job)),
+    )
+  }
+
+  /** Larger than any that something still names: see actors/stamps.ts. */
+  #epochAfter(job: number): number {
+    const named = this.#world.references.filter((reference) => reference.job === job + 1)
+    return Math.max(this.#world.record(job).epoch, ...named.map(({ epoch }) => epoch)) + 1
+  }
+
+  gate(call: Omit<GateCall, 'fence'>): GateAnswer {
+    const { bucket, index, shard } = this.#world.known(call.job)
+    const fence = () => Math.max(...shard.jobs.map((job) => job.fence)) + 1
+    return this.#made({ verb: 'gate', ...call }, () =>
+      verbs.gate(this.#world.family, bucket, { ...call, job: index, fence }),
+    )
+  }
+
+  start(job: number, epoch: number, startedAt: number): boolean {
+    const { bucket, index } = this.#world.known(job)
+    return this.#made({ verb: 'start', job, epoch, startedAt }, () =>
+      verbs.start(this.#world.family, bucket, index, epoch, startedAt),
+    )
+  }
+
+  finish(call: FinishCall): boolean {
+    const { bucket, index } = this.#world.known(call.job)
+    return this.#made({ verb: 'finish', ...call }, () =>
+      verbs.finish(this.#world.family, bucket, { ...call, job: index }),
+    )
+  }
+
+  renew(job: number, epoch: number): boolean {
+    const { bucket, index } = this.#world.known(job)
+    return this.#made({ verb: 'renew', job, epoch }, () =>
+      verbs.renew(this.#world.family, bucket, index, epoch),
+    )
+  }
+
+  recover(): readonly LostJob[] {
+    const world = this.#world
+    return this.#made({ verb: 'recover' }, () =>
+      verbs.recover(world.family).map(({ shard, job, epoch, fate }) => {
+        return { job: world.numberOf(world.family.shards.indexOf(shard), job), epoch, fate }
+      }),
+    )
+  }
+}

@@ -1,0 +1,32 @@
+import { UNASKED } from '../../actors/world.ts'
+import type { Space } from '../../check/space.ts'
+import { isEnded } from '../../store/leave.ts'
+import { ABSENT } from '../../store/shard.ts'
+import { FamilyCalls } from '../actors/calls.ts'
+import { others } from '../actors/others.ts'
+import { type FamilyStep, type FamilyTransition, workers } from '../actors/workers.ts'
+import { FamilyWorld } from '../actors/world.ts'
+import { judgeState } from '../laws.ts'
+import type { FamilySetup } from '../setup.ts'
+import { FamilyCanonical } from './canonical.ts'
+
+/** All that can happen. */
+export const FAMILY_TRANSITIONS: readonly FamilyTransition[] = [...others, ...workers]
+
+/** The model of a family below totals. */
+export function familySpace(setup: FamilySetup): Space<FamilyStep> {
+  const world = new FamilyWorld(setup)
+  const canonical = new FamilyCanonical(world)
+  const hasEnded = (job: number) => {
+    const record = world.record(job)
+    return (record.state === ABSENT || isEnded(record)) && world.told[job]!.told !== UNASKED
+  }
+  return {
+    name: setup.name,
+    step: { world, calls: new FamilyCalls(world) },
+    transitions: FAMILY_TRANSITIONS,
+    judge: () => judgeState(world),
+    canonicalize: () => canonical.apply(),
+    isOver: () => setup.jobs.every((_, job) => hasEnded(job)),
+  }
+}

@@ -1,0 +1,44 @@
+import type { FaultKind } from '../setup.ts'
+import { type FamilySetup, familySetup, type ModelChild } from './setup.ts'
+
+/** By the places of their buckets. */
+export const jobsOf = (...buckets: readonly number[]) => buckets.map((of) => ({ of, cost: 1 }))
+const one = (...kinds: readonly FaultKind[]) => ({ faults: 1, kinds })
+const below = (key: string, interval: number, more: Partial<ModelChild['limit']> = {}): ModelChild => ({
+  key,
+  limit: { capacity: 20, interval, tolerance: 0, ...more },
+})
+const total = (...limit: readonly [number, Partial<ModelChild['limit']>?]) => ({
+  totals: [below('f/', ...limit)],
+})
+/** An outer total that is slower than the inner one; a worker hears of two jobs before the first has started. */
+export const TWO_LEVELS = {
+  totals: [below('f/', 3), below('f/g/', 1)],
+  buckets: [below('f/g/a', 1), below('f/b', 1)],
+  lookAhead: 3,
+}
+const ALONE = { workers: 1 }
+
+/** A few seconds: for each run of the tests. */
+export const SMALL_FAMILIES: readonly FamilySetup[] = [
+  familySetup('2 + 1 jobs, one worker', { ...ALONE, jobs: jobsOf(0, 0, 1) }),
+  familySetup('1 + 1 jobs, calls', { ...total(2, { tolerance: 1 }), ...one('lost') }),
+  familySetup('1 + 1 jobs, deliveries', { ...total(2), ...one('dropped') }),
+  familySetup('1 + 1 jobs, restart', { ...total(2), ...one('restart') }),
+  familySetup('1 + 1 jobs, given back', { returns: 3 }),
+  familySetup('1 + 1 jobs, one place', total(1, { places: 1 })),
+  familySetup('1 + 1 jobs, two levels', TWO_LEVELS),
+]
+
+/** For `npm run test:model`. */
+export const FULL_FAMILIES: readonly FamilySetup[] = [
+  ...SMALL_FAMILIES,
+  familySetup('1 + 1 jobs, killed', { ...total(2, { tolerance: 1 }), ...one('kill') }),
+  familySetup('1 + 1 jobs, stopped', { ...total(2, { tolerance: 2 }), ...one('stop') }),
+  familySetup('1 + 1 jobs, handed over early, stopped', {
+    ...total(2, { tolerance: 1 }),
+    lookAhead: 3,
+    ...one('stop'),
+  }),
+  familySetup('2 + 1 jobs, one worker, given back', { ...ALONE, jobs: jobsOf(0, 0, 1), returns: 2 }),
+]

@@ -1,0 +1,61 @@
+import type { Patch } from '../mutant.ts'
+import { jobsOf, TWO_LEVELS } from './configs.ts'
+import type { FamilySetup } from './setup.ts'
+
+const TWO_AND_ONE = { workers: 1, jobs: jobsOf(0, 0, 1) }
+
+export interface FamilyMutant {
+  /** What is taken out of the protocol. */
+  readonly what: string
+  /** The law that it breaks. */
+  readonly law: string
+  /** Where the checker finds that soonest. */
+  readonly setup: Partial<FamilySetup>
+  readonly patch: Patch
+}
+
+const TABLE = {
+  'tag-forgotten': {
+    what: 'a child without work loses its tag',
+    law: 'L12 tag forgotten',
+    setup: TWO_AND_ONE,
+    patch: {
+      script: '*',
+      from: 'child.standing = is_in and',
+      to: 'if due == nil then child.tag = math.min(child.tag, total.virtual) end child.standing = is_in and',
+    },
+  },
+  'newcomer-at-zero': {
+    what: 'a child that is new begins with nothing',
+    law: 'L12 newcomer',
+    setup: TWO_AND_ONE,
+    patch: {
+      script: '*',
+      from: 'child.tag, child.standing = math.max(child.tag, total.joining), IN',
+      to: 'child.standing = IN',
+    },
+  },
+  'burned-slot-charged': {
+    what: 'an attempt that did not start keeps the tag that it moved',
+    law: 'L12 charged for nothing',
+    setup: { ...TWO_AND_ONE, returns: 1 },
+    patch: {
+      script: '*',
+      from: 'child.tag = child.tag + sign * use / child.weight',
+      to: 'child.tag = child.tag + math.max(0, sign) * use / child.weight',
+    },
+  },
+  'parent-not-enforced': {
+    what: 'the gate asks the innermost total alone',
+    law: 'L2 spacing of a total',
+    setup: TWO_LEVELS,
+    patch: {
+      script: '*',
+      from: 'later = math.max(later, total.next, total.frozen, ',
+      to: 'if index == 1 then later = math.max(later, total.next, total.frozen) end later = math.max(later, ',
+    },
+  },
+} as const satisfies Readonly<Record<string, FamilyMutant>>
+
+export type FamilyMutantName = keyof typeof TABLE
+export const FAMILY_MUTANTS: Readonly<Record<FamilyMutantName, FamilyMutant>> = TABLE

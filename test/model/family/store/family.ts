@@ -1,0 +1,216 @@
+// As `settle_all` in src/redis/scripts/lib/total.lua, `keep_chain` in chain.lua, `sync` in summed.lua, and gone.lua.
+import { setup as handoffSetup } from '../../configs.ts'
+import type { Cells } from '../../store/cells.ts'
+import { Shard } from '../../store/shard.ts'
+import { type Ends, shiftCells } from '../../store/times.ts'
+import type { FamilyMutantName } from '../mutants.ts'
+import type { FamilySetup } from '../setup.ts'
+import { BucketPlace } from './bucket-place.ts'
+import { settle } from './share.ts'
+import { addSums, type Child, clearPlace, NO_SUMS, Total } from './total.ts'
+
+/** The buckets and totals of one shard. A bucket is that of the model of one bucket, with a place below totals. */
+export class Family {
+  static sizeFor(setup: FamilySetup): number {
+    const shards = setup.buckets.map((_, bucket) => Shard.sizeFor(setupOf(setup, bucket)))
+    const places = setup.buckets.length * BucketPlace.sizeFor(setup.totals.length)
+    return shards.reduce((sum, size) => sum + size, 0) + setup.totals.length * Total.size + places
+  }
+
+  readonly setup: FamilySetup
+  readonly ends: Ends
+  readonly cells: Cells
+  readonly shards: readonly Shard[]
+  readonly totals: readonly Total[]
+  readonly places: readonly BucketPlace[]
+  /** Totals that this call has changed. */
+  readonly #touched = new Set<Total>()
+  readonly #unwritten = new Set<Total>()
+  /** A bucket was chosen below the outermost total, and its head is handed over. */
+  onChoice: ((chosen: BucketPlace) => void) | undefined
+
+  constructor(cells: Cells, base: number, setup: FamilySetup, ends: Ends) {
+    this.setup = setup
+    this.ends = ends
+    this.cells = cells
+    let at = base
+    const next = (size: number) => {
+      at += size
+      return at - size
+    }
+    this.shards = setup.buckets.map((_, bucket) => {
+      const own = setupOf(setup, bucket)
+      return new Shard(cells, next(Shard.sizeFor(own)), own, ends)
+    })
+    const totals: Total[] = []
+    const above = (key: string) =>
+      totals.filter(({ name }) => key !== name && key.startsWith(name)).toReversed()
+    for (const total of setup.totals) {
+      const [parent] = above(total.key)
+      totals.push(new Total(total, { cells, base: next(Total.size), shard: this.shards[0]!, parent }))
+    }
+    this.totals = totals
+    const size = BucketPlace.sizeFor(totals.length)
+    this.places = setup.buckets.map((bucket, index) => {
+      const shard = this.shards[index]!
+      return new BucketPlace(bucket, {
+        family: this,
+        cells,
+        base: next(size),
+        shard,
+        totals: above(bucket.key),
+      })
+    })
+  }
+
+  has(mutant: FamilyMutantName): boolean {
+    return this.setup.mutants.has(mutant)
+  }
+
+  clear(): void {
+    for (const shard of this.shards) shard.clear()
+    for (const total of this.totals) total.clear()
+    for (const place of this.places) this.#forget(place)
+  }
+
+  shardOf(child: Child): Shard {
+    return (child as BucketPlace).shard
+  }
+
+  /** The bucket, and the totals above it that have a parent: each is a child of the next. */
+  *pathOf(place: BucketPlace): Generator<Child> {
+    yield place
+    for (const total of place.totals) if (total.parent !== undefined) yield total
+  }
+
+  hasChildren({ children }: Total): boolean {
+    return children.some((child) =>
+      child instanceof Total ? child.bucket.exists === 1 : this.shardOf(child).bucket.exists === 1,
+    )
+  }
+
+  /** A call begins: the totals are read. */
+  begin(): void {
+    for (const place of this.places) place.sums = place.held
+    this.#sum()
+  }
+
+  #sum(): void {
+    for (const total of this.totals) {
+      const below = this.places.filter(({ totals }) => totals.includes(total))
+      total.sums = below.map(({ sums }) => sums).reduce(addSums, NO_SUMS)
+    }
+  }
+
+  /** The bucket is written: its totals count what it holds now. */
+  sync(place: BucketPlace): void {
+    const { held } = place
+    if (JSON.stringify(held) === JSON.stringify(place.sums)) return
+    place.sums = held
+    this.#sum()
+    for (const total of place.totals) this.touch(total)
+  }
+
+  touch(total: Total): void {
+    this.#touched.add(total)
+  }
+
+  /** Where all that was changed stands, from the inside out. `isLast`: when the claim has made all its choices. */
+  settleAll(isLast: boolean): void {
+    if (isLast) for (const total of this.#unwritten) this.#touched.add(total)
+    while (this.#touched.size > 0) {
+      const [longest] = [...this.#touched].sort((one, other) => other.name.length - one.name.length)
+      this.#touched.delete(longest!)
+      if (isLast || longest!.parent !== undefined) settle(this, longest!, isLast)
+      this.#unwritten.add(longest!)
+    }
+    if (isLast) this.#unwritten.clear()
+  }
+
+  /** A call ends: what it has changed is written. */
+  end(): void {
+    for (const place of this.places) this.sync(place)
+    this.settleAll(true)
+  }
+
+  /** A new bucket keeps the totals above it, or begins them. */
+  keep(place: BucketPlace): void {
+    if (place.shard.bucket.exists === 1) return
+    for (const total of place.totals.toReversed()) {
+      if (total.bucket.exists === 0) total.clear()
+      total.bucket.exists = 1
+      this.touch(total)
+    }
+  }
+
+  /** Forgets idle buckets whose tags virtual time has passed, and totals below which there is nothing. */
+  forgetIdle(): void {
+    const gone: BucketPlace[] = []
+    for (const child of this.#idle()) {
+      if (child instanceof Total) this.#forgetTotal(child)
+      else {
+        const until = this.#tagUntil(child)
+        if (until <= 0) gone.push(child)
+        else child.place.idleAt = until
+      }
+    }
+    for (const place of gone) {
+      this.#forget(place)
+      this.touch(place.parent)
+    }
+  }
+
+  #idle(): (Total | BucketPlace)[] {
+    const idleAt = (child: Total | BucketPlace) =>
+      child instanceof Total ? child.bucket.idleAt : child.place.idleAt
+    const found = [...this.totals, ...this.places].filter((child) => idleAt(child) <= 0)
+    return found.sort((one, other) => idleAt(one) - idleAt(other) || (one.name < other.name ? -1 : 1))
+  }
+
+  #forgetTotal(total: Total): void {
+    const { bucket, parent } = total
+    const until = Math.max(bucket.next, bucket.frozen)
+    if (this.hasChildren(total)) bucket.idleAt = this.ends.far
+    else if (until > 0) bucket.idleAt = until
+    else {
+      const tagged = parent === undefined ? 0 : this.#tagUntil(total)
+      if (tagged > 0) bucket.idleAt = tagged
+      else {
+        total.clear()
+        this.#touched.delete(total)
+        if (parent !== undefined) this.touch(parent)
+      }
+    }
+  }
+
+  #forget(place: BucketPlace): void {
+    place.shard.forgetBucket()
+    place.forgetSlots()
+    clearPlace(place.place, this.ends.far, place.parent.bucket.virtual)
+  }
+
+  #tagUntil({ place, parent }: Child): number {
+    const { bucket, takers, sums, weights, limit } = parent!
+    const ahead = place.tag - bucket.virtual
+    if (ahead <= 0 || (takers.length === 0 && sums.handed === 0 && bucket.next <= 0)) return 0
+    const { tagAsked, tagAskedBy, moment } = this.setup.durations
+    const until = Math.min((ahead / this.setup.tagParts) * weights * limit.interval, tagAskedBy)
+    return Math.ceil(Math.max(tagAsked, until) / moment) * moment
+  }
+
+  shift(by: number): void {
+    for (const shard of this.shards) shard.shift(by)
+    for (const { times } of [...this.totals, ...this.places]) shiftCells(this.cells, times, by, this.ends)
+  }
+}
+
+/** Of one bucket, in the words of the model of one bucket. */
+function setupOf({ buckets, jobs, durations, lookAhead }: FamilySetup, bucket: number) {
+  return handoffSetup(buckets[bucket]!.key, {
+    jobs: jobs.filter((job) => job.of === bucket),
+    limits: [buckets[bucket]!.limit],
+    durations,
+    lookAhead,
+    keep: jobs.length,
+  })
+}

@@ -1,0 +1,101 @@
+// As src/redis/scripts/lib/share.lua and standing.lua.
+import { peekHead } from '../../store/line.ts'
+import { nextSlot } from '../../store/pace.ts'
+import type { Family } from './family.ts'
+import { type Child, IN, LATER, NOWHERE, OUT, READY, Total } from './total.ts'
+
+/** What a job of this cost uses, for the weight of its child, in parts of a cost unit. */
+export function shareOf(family: Family, { weight }: Child, cost: number): number {
+  return (cost * family.setup.tagParts) / weight
+}
+
+function join(family: Family, total: Total, child: Child, cost: number): void {
+  const { bucket } = total
+  const { place } = child
+  if (total.takers.length === 0 && total.sums.handed === 0 && bucket.next <= 0) {
+    bucket.virtual = Math.max(bucket.virtual, bucket.highest)
+    bucket.largest = 0
+  }
+  bucket.largest = Math.max(bucket.largest, shareOf(family, child, cost))
+  place.standing = IN
+  const further = bucket.joining + (cost * family.setup.tagParts) / total.weights
+  bucket.joining = Math.min(Math.max(further, bucket.virtual), bucket.virtual + bucket.largest)
+  if (!family.has('newcomer-at-zero')) place.tag = Math.max(place.tag, bucket.joining)
+  bucket.highest = Math.max(bucket.highest, place.tag)
+}
+
+/** The child may go from `due` on, as its own limits say; undefined: it has nothing to hand over. */
+export function stand(
+  family: Family,
+  child: Child,
+  due: number | undefined,
+  costOfFirst: () => number,
+): void {
+  const total = child.parent!
+  const { place } = child
+  if (due === undefined) {
+    place.standing = OUT
+    if (family.has('tag-forgotten')) place.tag = Math.min(place.tag, total.bucket.virtual)
+  } else if (place.standing === OUT) join(family, total, child, costOfFirst())
+  Object.assign(place, {
+    place: due === undefined ? NOWHERE : LATER,
+    dueAt: due ?? family.ends.far,
+    readyTag: 0,
+  })
+  family.touch(total)
+}
+
+const byName = (one: Child, other: Child) => (one.name < other.name ? -1 : 1)
+
+/** Those that stand in `ready`, by tag, or in `later`, by time. */
+export function standingIn(total: Total, set: typeof READY | typeof LATER): Child[] {
+  const score = ({ place }: Child) => (set === READY ? place.readyTag : place.dueAt)
+  const found = total.children.filter(({ place }) => place.place === set)
+  return found.sort((one, other) => score(one) - score(other) || byName(one, other))
+}
+
+/** What the job costs that is first below the child. */
+export function costBelow(family: Family, child: Child): number {
+  if (child instanceof Total) {
+    const first = standingIn(child, READY)[0] ?? standingIn(child, LATER)[0]
+    return first === undefined ? 1 : costBelow(family, first)
+  }
+  const shard = family.shardOf(child)
+  return shard.cost(peekHead(shard, family.ends.far)[0])
+}
+
+/** When the total lets the next job below it be handed over, behind what was handed over; and whether any waits. */
+export function dueOf(family: Family, total: Total): { readonly due: number; readonly hasWork: boolean } {
+  const { far, never } = family.ends
+  const isReady = standingIn(total, READY).length > 0
+  const first = standingIn(total, LATER)[0]?.place.dueAt
+  const hasWork = isReady || first !== undefined
+  const { running, inHanded, handed } = total.sums
+  if (!isReady && (first ?? far) === far) return { due: far, hasWork }
+  if (total.isFull(running + inHanded)) return { due: far, hasWork }
+  const due = nextSlot(total, handed > 0 ? 0 : never) + total.limit.interval * handed
+  return { due: isReady ? due : Math.max(due, first!), hasWork }
+}
+
+/** Where the total stands: below its parent, or in `:due` for all below it. */
+export function settle(family: Family, total: Total, isLast: boolean): void {
+  const { due, hasWork } = dueOf(family, total)
+  total.bucket.idleAt = family.hasChildren(total)
+    ? family.ends.far
+    : Math.max(total.bucket.next, total.bucket.frozen)
+  if (total.parent !== undefined)
+    stand(family, total, hasWork ? due : undefined, () => costBelow(family, total))
+  else if (isLast) total.bucket.due = due
+}
+
+/** Those whose own limits let them go by then join those that share the total. */
+export function wake(family: Family, total: Total, horizon: number): boolean {
+  const woken = standingIn(total, LATER).filter(({ place }) => place.dueAt <= horizon)
+  const { bucket } = total
+  for (const child of woken) {
+    const { place } = child
+    const least = family.has('newcomer-at-zero') ? place.tag : bucket.virtual - bucket.largest
+    Object.assign(place, { place: READY, readyTag: Math.max(place.tag, least), dueAt: family.ends.far })
+  }
+  return woken.length > 0
+}

@@ -1,0 +1,179 @@
+// As src/redis/scripts/lib/total.lua and summed.lua.
+import type { ModelLimit, Setup } from '../../setup.ts'
+import { type Cells, cellsOf, type Fields, recordType } from '../../store/cells.ts'
+import type { Clocked } from '../../store/grant.ts'
+import type { Meta, Shard } from '../../store/shard.ts'
+import type { Ends } from '../../store/times.ts'
+
+/** What a child of a total is: without work, or taking part. */
+export const OUT = 0
+export const IN = 1
+
+/** In which set of its total a child stands. */
+export const NOWHERE = 0
+export const LATER = 1
+export const READY = 2
+
+const TOTAL = recordType([
+  'exists',
+  'next',
+  'frozen',
+  'lastCost',
+  'lastStart',
+  'startedCost',
+  'grantedSlot',
+  'virtual',
+  'joining',
+  'largest',
+  'highest',
+  /** Its score in `:due`; `far`: it is not in it, or not outermost. */
+  'due',
+  /** Its score in `:idle`; `far`: it is not in it. */
+  'idleAt',
+])
+const STANDING = recordType(['tag', 'standing', 'place', 'dueAt', 'readyTag', 'idleAt'])
+
+export type Standing = ReturnType<typeof STANDING.over>
+
+/** One of those who share a total. */
+export interface Child {
+  readonly name: string
+  readonly weight: number
+  readonly place: Standing
+  readonly parent: Total | undefined
+}
+
+/** What a bucket holds that counts in the totals above it. */
+export interface Sums {
+  readonly waiting: number
+  readonly running: number
+  readonly inHanded: number
+  readonly handed: number
+  readonly grants: number
+}
+
+export const NO_SUMS: Sums = { waiting: 0, running: 0, inHanded: 0, handed: 0, grants: 0 }
+
+export function addSums(one: Sums, other: Sums): Sums {
+  return {
+    waiting: one.waiting + other.waiting,
+    running: one.running + other.running,
+    inHanded: one.inHanded + other.inHanded,
+    handed: one.handed + other.handed,
+    grants: one.grants + other.grants,
+  }
+}
+
+/** One limit for the sum of a family, with the queue of those that share it. */
+export class Total implements Child, Clocked {
+  static readonly size = TOTAL.size + STANDING.size
+
+  readonly name: string
+  readonly weight: number
+  readonly limit: ModelLimit
+  readonly parent: Total | undefined
+  readonly children: Child[] = []
+  readonly bucket: ReturnType<typeof TOTAL.over>
+  readonly place: Standing
+  readonly setup: Setup
+  readonly meta: Meta
+  readonly ends: Ends
+  /** What all below it hold, as it was written last. */
+  sums: Sums = NO_SUMS
+  readonly times: readonly number[]
+
+  constructor(
+    {
+      key,
+      limit,
+      weight = 1,
+    }: { readonly key: string; readonly limit: ModelLimit; readonly weight?: number },
+    {
+      cells,
+      base,
+      shard,
+      parent,
+    }: {
+      readonly cells: Cells
+      readonly base: number
+      readonly shard: Shard
+      readonly parent: Total | undefined
+    },
+  ) {
+    this.name = key
+    this.limit = limit
+    this.weight = weight
+    this.parent = parent
+    parent?.children.push(this)
+    this.bucket = TOTAL.over(cells, base)
+    this.place = placeOver(cells, base + TOTAL.size)
+    this.setup = shard.setup
+    this.meta = shard.meta
+    this.ends = shard.ends
+    this.times = [
+      ...cellsOf(this.bucket, ['next', 'frozen', 'lastStart', 'grantedSlot', 'due', 'idleAt']),
+      ...timesOf(this.place),
+    ]
+  }
+
+  has(): boolean {
+    return false
+  }
+
+  get takers(): readonly Child[] {
+    return this.children.filter(({ place }) => place.standing === IN)
+  }
+
+  get weights(): number {
+    return this.takers.reduce((sum, { weight }) => sum + weight, 0)
+  }
+
+  isFull(taken: number): boolean {
+    return taken >= (this.limit.places ?? Number.POSITIVE_INFINITY)
+  }
+
+  clear(): void {
+    const { never, far } = this.ends
+    const { bucket } = this
+    Object.assign(bucket, {
+      exists: 0,
+      next: never,
+      frozen: never,
+      lastCost: 0,
+      lastStart: never,
+      startedCost: 0,
+    })
+    Object.assign(bucket, {
+      grantedSlot: never,
+      virtual: 0,
+      joining: 0,
+      largest: 0,
+      highest: 0,
+      due: far,
+      idleAt: far,
+    })
+    clearPlace(this.place, far, this.parent?.bucket.virtual ?? 0)
+  }
+}
+
+export const PLACE_SIZE = STANDING.size
+
+export function placeOver(cells: Cells, base: number): Standing {
+  return STANDING.over(cells, base)
+}
+
+export function timesOf(place: Fields<keyof Standing>): number[] {
+  return cellsOf(place, ['dueAt', 'idleAt'])
+}
+
+/** Who begins anew has the tag 0, which is never above virtual time. */
+export function clearPlace(place: Standing, far: number, virtual: number): void {
+  Object.assign(place, {
+    tag: Math.min(0, virtual),
+    standing: OUT,
+    place: NOWHERE,
+    dueAt: far,
+    readyTag: 0,
+    idleAt: far,
+  })
+}
