@@ -53,4 +53,4 @@ export const PLACES = {
   time: 'time',
 } as const
 
-export const letters = 'abcdefgh'
+export const letters = 'abcdefghijkl'

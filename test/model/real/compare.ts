@@ -19,7 +19,11 @@ export interface Names {
 const LONG_AGO = 2.6e12
 
 /** The first difference between the model and the store; undefined: there is none. */
-export function differenceFrom(world: World, view: StoreView, names: Names): string | undefined {
+export function differenceFrom(
+  world: Pick<World, 'shard' | 'ends'>,
+  view: StoreView,
+  names: Names,
+): string | undefined {
   const compare = new Comparison(world, names)
   compare.bucket(world.shard, view)
   compare.quotas(world.shard, view)
@@ -28,12 +32,12 @@ export function differenceFrom(world: World, view: StoreView, names: Names): str
   return compare.difference
 }
 
-class Comparison {
-  readonly #world: World
+export class Comparison {
+  readonly #world: Pick<World, 'ends'>
   readonly #names: Names
   difference: string | undefined
 
-  constructor(world: World, names: Names) {
+  constructor(world: Pick<World, 'ends'>, names: Names) {
     this.#world = world
     this.#names = names
   }
@@ -47,7 +51,7 @@ class Comparison {
     const counts = (entry: string) => Number.parseFloat(entry) > this.#names.instant(0)
     for (const [parts, isPast] of [[quotasOf(shard.limit), false] as const, [past, true] as const]) {
       const found = quotas.filter((one) => one.isPast === isPast)
-      this.#same(isPast ? 'remembered' : 'quotas', parts.length, found.length)
+      this.same(isPast ? 'remembered' : 'quotas', parts.length, found.length)
       for (const part of parts) {
         const name = `${part.each === undefined ? 'units' : 'tokens'} per ${part.window * tick}`
         const entries = shard.use
@@ -56,79 +60,79 @@ class Comparison {
           .filter(([end]) => end > 0)
         const model = entries.map(([end, used]) => `${this.#names.instant(end)} ${used}`)
         const own = found.find((one) => one.name === name)
-        this.#same(`quota of ${name}`, model.join(), own?.entries.filter(counts).join())
+        this.same(`quota of ${name}`, model.join(), own?.entries.filter(counts).join())
       }
     }
   }
 
   bucket(shard: Shard, { bucket, lists }: StoreView): void {
     const model = shard.bucket
-    this.#same('bucket exists', model.exists, bucket === undefined ? 0 : 1)
+    this.same('bucket exists', model.exists, bucket === undefined ? 0 : 1)
     if (bucket === undefined) return
     const { ids } = this.#names
     const members = (jobs: readonly number[]) => jobs.map((job) => memberOf(shard, ids, job)).join()
-    this.#same('line', members(shard.line.toArray()), lists.line.join())
-    this.#same('handed', members(shard.handed.toArray()), lists.handed.join())
-    this.#same('retry', members(returned(shard, RETRY)), lists.retry.join())
-    this.#same('back', members(returned(shard, BACK)), lists.back.join())
-    this.#same('waiting', waitingUnits(shard), Number(bucket['waiting']))
-    this.#same('granted', model.granted === 0 ? '' : ids[model.granted - 1], bucket['granted'])
+    this.same('line', members(shard.line.toArray()), lists.line.join())
+    this.same('handed', members(shard.handed.toArray()), lists.handed.join())
+    this.same('retry', members(returned(shard, RETRY)), lists.retry.join())
+    this.same('back', members(returned(shard, BACK)), lists.back.join())
+    this.same('waiting', waitingUnits(shard), Number(bucket['waiting']))
+    this.same('granted', model.granted === 0 ? '' : ids[model.granted - 1], bucket['granted'])
     for (const name of ['paused', 'lastCost', 'startedCost', 'linesTurn'] as const) {
-      this.#same(name, model[name], Number(bucket[name]))
+      this.same(name, model[name], Number(bucket[name]))
     }
-    for (const name of ['next', 'from', 'lastStart', 'due'] as const) this.#time(name, model[name], bucket)
-    if (model.granted !== 0) this.#time('grantedSlot', model.grantedSlot, bucket)
-    if (model.frozen > 0) this.#time('frozen', model.frozen, bucket)
-    else this.#same('frozen', Number(bucket['frozen']) > this.#names.instant(0), false)
+    for (const name of ['next', 'from', 'lastStart', 'due'] as const) this.time(name, model[name], bucket)
+    if (model.granted !== 0) this.time('grantedSlot', model.grantedSlot, bucket)
+    if (model.frozen > 0) this.time('frozen', model.frozen, bucket)
+    else this.same('frozen', Number(bucket['frozen']) > this.#names.instant(0), false)
   }
 
   meta(shard: Shard, { meta }: StoreView): void {
     const model = shard.meta
-    this.#time('heardAt', model.heardAt, meta)
-    for (const name of ['quarantine', 'lostAt'] as const) this.#time(name, model[name], meta)
+    this.time('heardAt', model.heardAt, meta)
+    for (const name of ['quarantine', 'lostAt'] as const) this.time(name, model[name], meta)
     const leader = model.leader === 0 ? '' : this.#names.scheduler(model.leader)
-    if (leader !== undefined) this.#same('leader', leader, meta['leader'])
-    this.#same('costliest', model.costliest, Number(meta['costliest']))
+    if (leader !== undefined) this.same('leader', leader, meta['leader'])
+    this.same('costliest', model.costliest, Number(meta['costliest']))
   }
 
   job(shard: Shard, job: number, found: Texts | undefined): void {
     const model = shard.jobs[job]!
     const name = `job ${this.#names.ids[job]}`
-    this.#same(`${name}: state`, STATE_NAMES[model.state], found?.['state'] ?? 'absent')
+    this.same(`${name}: state`, STATE_NAMES[model.state], found?.['state'] ?? 'absent')
     if (found === undefined) return
     const { state } = model
-    this.#same(`${name}: crashes`, model.crashes, Number(found['crashes']))
-    this.#same(`${name}: attempt`, model.attempt, Number(found['attempt']))
-    if (!isEnded(model)) this.#same(`${name}: kind`, KIND_NAMES[model.kind], found['kind'])
-    this.#same(`${name}: epoch`, this.#names.epoch(job, model.epoch) ?? 0, Number(found['epoch']))
-    this.#time('lease', model.lease, found, name)
-    this.#time('expiry', model.expiry, found, name)
-    if (isEnded(model)) this.#time('endedAt', model.endedAt, found, name)
+    this.same(`${name}: crashes`, model.crashes, Number(found['crashes']))
+    this.same(`${name}: attempt`, model.attempt, Number(found['attempt']))
+    if (!isEnded(model)) this.same(`${name}: kind`, KIND_NAMES[model.kind], found['kind'])
+    this.same(`${name}: epoch`, this.#names.epoch(job, model.epoch) ?? 0, Number(found['epoch']))
+    this.time('lease', model.lease, found, name)
+    this.time('expiry', model.expiry, found, name)
+    if (isEnded(model)) this.time('endedAt', model.endedAt, found, name)
     if (state === RUNNING) {
-      this.#time('departedAt', model.departedAt, found, name)
-      this.#same(`${name}: isSettled`, model.isSettled, Number(found['isSettled']))
+      this.time('departedAt', model.departedAt, found, name)
+      this.same(`${name}: isSettled`, model.isSettled, Number(found['isSettled']))
       const [, charged = '0'] = found['charged']!.split(' ')
-      this.#same(`${name}: charged`, model.charged, Number(charged))
+      this.same(`${name}: charged`, model.charged, Number(charged))
     }
-    if (state === HANDED || state === GRANTED) this.#time('floor', model.floor, found, name)
+    if (state === HANDED || state === GRANTED) this.time('floor', model.floor, found, name)
     if (state !== GRANTED) return
-    this.#time('slot', model.slot, found, name)
-    this.#same(`${name}: onGrid`, model.isOnGrid, Number(found['onGrid']))
+    this.time('slot', model.slot, found, name)
+    this.same(`${name}: onGrid`, model.isOnGrid, Number(found['onGrid']))
     const worker = this.#names.worker(model.worker)
-    if (worker !== undefined) this.#same(`${name}: worker`, worker, found['worker'])
+    if (worker !== undefined) this.same(`${name}: worker`, worker, found['worker'])
   }
 
-  #time(field: string, ticks: number, found: Texts, of = ''): void {
+  time(field: string, ticks: number, found: Texts, of = ''): void {
     const { never, far } = this.#world.ends
     const stored = numberOf(found[field]!)
     // The store takes 0 for a freeze that never was; what is counted from it lies in 1970.
     const isNever = stored < LONG_AGO
     const what = of === '' ? field : `${of}: ${field}`
-    if (ticks < never / 2 || isNever) this.#same(what, ticks < never / 2, isNever)
+    if (ticks < never / 2 || isNever) this.same(what, ticks < never / 2, isNever)
     else if (ticks === far || stored === Number.POSITIVE_INFINITY) {
-      this.#same(what, ticks === far, stored === Number.POSITIVE_INFINITY)
+      this.same(what, ticks === far, stored === Number.POSITIVE_INFINITY)
     } else if (Math.abs(this.#names.instant(ticks) - stored) > 2) {
-      this.#same(
+      this.same(
         what,
         ticks,
         (stored - this.#names.instant(0)) / (this.#names.instant(1) - this.#names.instant(0)),
@@ -136,7 +140,7 @@ class Comparison {
     }
   }
 
-  #same(what: string, model: unknown, store: unknown): void {
+  same(what: string, model: unknown, store: unknown): void {
     if (model === store || this.difference !== undefined) return
     this.difference = `${what}: ${String(model)} in the model, ${String(store)} in the store`
   }

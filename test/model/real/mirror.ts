@@ -14,7 +14,10 @@ import { viewOf } from './view.ts'
 /** Two processes' worth of backends on one line. */
 export type Backends = readonly [RedisBackend, RedisBackend]
 
-export function limitText({ capacity, interval, tolerance, quotas = [], places }: ModelLimit): string {
+export function limitText(
+  { capacity, interval, tolerance, quotas = [], places }: ModelLimit,
+  weight = 1,
+): string {
   const milliseconds = (ticks: number) => `${(ticks * TICK) / 1_000}ms`
   const windows = quotas.map(({ amount, window, each }) =>
     each === undefined
@@ -23,7 +26,8 @@ export function limitText({ capacity, interval, tolerance, quotas = [], places }
   )
   const atOnce = places === undefined ? [] : [`${places} at once`]
   const pace = `${capacity}, every ${milliseconds(interval)}, tolerance ${milliseconds(tolerance)}`
-  return [pace, ...windows, ...atOnce].join(', ')
+  const share = weight === 1 ? [] : [`weight ${weight}`]
+  return [pace, ...windows, ...atOnce, ...share].join(', ')
 }
 
 /** Repeats on the real scripts what the model does, at the model's time, and compares answers and states. */
@@ -98,7 +102,7 @@ export class Mirror implements Names {
     }
     // What was on its way has arrived.
     if (this.#world.late.verb === 0) this.workers[LATE_SENDER] = this.schedulers[LATE_SENDER] = ''
-    const view = await viewOf(this.#redis, this.#backends[0].store.tags[0]!, this.ids)
+    const view = await viewOf(this.#redis, this.#backends[0].store.tags[0]!, 'a', this.ids)
     // What quotas count moves with a clock that was set forward, which the model leaves out.
     this.isOver = view.isForward
     if (this.isOver) return undefined

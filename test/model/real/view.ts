@@ -1,27 +1,30 @@
 import type { Redis } from 'ioredis'
 import { withLibraries } from '../../../src/redis/scripts/script.ts'
 
-const LIBRARIES =
-  'shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting'.split(
+export const LIBRARIES =
+  'shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting head member summed chain total share standing'.split(
     ' ',
   )
 
-/** What the store holds of the bucket `a` and of the shard, read with the store's own functions. Numbers are texts. */
-const SCRIPT = withLibraries(
-  '#!lua flags=no-writes',
-  LIBRARIES,
-  `local function all(value)
+/** A function for scripts that look at what the store holds. */
+export const ALL_AS_TEXTS = `local function all(value)
     if type(value) == 'boolean' then return value and '1' or '0' end
     if type(value) == 'number' then return string.format('%.17g', value) end
     if type(value) ~= 'table' then return value end
     local texts = {}
     for name, part in pairs(value) do texts[name] = all(part) end
     return texts
-  end
+  end`
+
+/** What the store holds of a bucket and of the shard, read with the store's own functions. Numbers are texts. */
+const SCRIPT = withLibraries(
+  '#!lua flags=no-writes',
+  LIBRARIES,
+  `${ALL_AS_TEXTS}
   local meta = read_meta()
   local leader = redis.call('HMGET', K.meta, 'leader', 'leaderUntil')
   meta.leader, meta.leaderUntil = leader[1] or '', tonumber(leader[2] or 0)
-  local bucket = read_bucket('a')
+  local bucket, place = read_bucket(ARGV[1]), nil
   local lists = { line = {}, handed = {}, retry = {}, back = {} }
   if bucket then
     lists.line = redis.call('LRANGE', block_key(bucket, bucket.front), 0, -1)
@@ -29,7 +32,7 @@ const SCRIPT = withLibraries(
       local command = COUNTS[name].command == 'LLEN' and 'LRANGE' or 'ZRANGE'
       lists[name] = redis.call(command, K[name] .. bucket.n, 0, -1)
     end
-    bucket.due = tonumber(redis.call('ZSCORE', K.due, 'a') or INF)
+    bucket.due = tonumber(redis.call('ZSCORE', K.due, ARGV[1]) or INF)
   end
   local quotas, is_forward = {}, false
   if bucket then is_forward = usage.of(bucket) ~= nil and forward.by() ~= 0 end
@@ -40,10 +43,12 @@ const SCRIPT = withLibraries(
       for entry, end_ in ipairs(one.ends) do entries[entry] = string.format('%d %d', end_, one.used[entry]) end
       quotas[index] = { name = string.format('%s per %d', part.unit or 'units', part.length), isPast = part.over ~= nil, entries = entries }
     end
-    bucket.use, bucket.parts = nil, nil
+    place, bucket.member, bucket.use, bucket.parts = bucket.member, nil, nil, nil
+    if place then place.idleAt = tonumber(redis.call('ZSCORE', K.idle, ARGV[1]) or INF) end
   end
   local jobs = {}
-  for _, id in ipairs(ARGV) do
+  for index = 2, #ARGV do
+    local id = ARGV[index]
     local job, state = read_job(id), read_state(id)
     if job then
       state.lease = lease_end(meta, id) or INF
@@ -51,7 +56,7 @@ const SCRIPT = withLibraries(
       jobs[id] = state
     end
   end
-  return cjson.encode({ meta = all(meta), bucket = bucket and all(bucket) or nil, quotas = quotas, isForward = is_forward, lists = lists, jobs = all(jobs) })`,
+  return cjson.encode({ meta = all(meta), bucket = bucket and all(bucket) or nil, place = place and all(place) or nil, quotas = quotas, isForward = is_forward, lists = lists, jobs = all(jobs) })`,
 )
 
 export type Texts = Readonly<Record<string, string>>
@@ -59,6 +64,8 @@ export type Texts = Readonly<Record<string, string>>
 export interface StoreView {
   readonly meta: Texts
   readonly bucket?: Texts
+  /** Its place below totals. */
+  readonly place?: Texts & { readonly slots: readonly string[] }
   /** Those of the limit, and then those that are remembered, in any order; each with its entries as `end used`. */
   readonly quotas: readonly {
     readonly name: string
@@ -71,8 +78,13 @@ export interface StoreView {
   readonly jobs: Readonly<Record<string, Texts>>
 }
 
-export async function viewOf(redis: Redis, tag: string, ids: readonly string[]): Promise<StoreView> {
-  const { lists, quotas, ...view } = JSON.parse(String(await redis.eval(SCRIPT, 1, tag, ...ids)))
+export async function viewOf(
+  redis: Redis,
+  tag: string,
+  key: string,
+  ids: readonly string[],
+): Promise<StoreView> {
+  const { lists, quotas, ...view } = JSON.parse(String(await redis.eval(SCRIPT, 1, tag, key, ...ids)))
   // An empty table of Lua has no kind of its own.
   const listed = (name: string): readonly string[] => (Array.isArray(lists[name]) ? lists[name] : [])
   const [line, handed] = [listed('line'), listed('handed')]
