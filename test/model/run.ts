@@ -58,14 +58,12 @@ for (const run of runs) {
   console.log(`\n${breach.law}, after\n  ${breach.trace.join('\n  ')}\n`)
 }
 for (const name of Object.keys(FAMILY_MUTANTS) as FamilyMutantName[]) {
-  const mutant = FAMILY_MUTANTS[name]
-  const { breach } = exploreSpace(
-    familySpace(familySetup(name, { ...mutant.setup, mutants: new Set([name]) })),
-  )
-  if (values.only !== undefined && !name.includes(values.only)) continue
-  if (breach?.law !== mutant.law) total.red++
-  console.log(`\nwhere ${mutant.what}: ${breach?.law ?? 'nothing is found'}, after`)
-  console.log(`  ${breach?.trace.join('\n  ')}`)
+  if (!`family: ${name}`.includes(values.only ?? '')) continue
+  const { what, law, setup } = FAMILY_MUTANTS[name]
+  const { breach } = exploreSpace(familySpace(familySetup(name, { ...setup, mutants: new Set([name]) })))
+  if (breach?.law !== law) total.red++
+  console.log(`\nfamily: ${name}: ${what}: ${breach?.law ?? 'nothing is found'}, after`)
+  console.log(`  ${breach?.trace.join('\n  ') ?? ''}`)
 }
 const rate = Math.round((total.states / total.seconds) * 60)
 console.log(

@@ -27,6 +27,7 @@ export const SMALL_FAMILIES: readonly FamilySetup[] = [
   familySetup('1 + 1 jobs, restart', { ...total(2), ...one('restart') }),
   familySetup('1 + 1 jobs, given back', { returns: 3 }),
   familySetup('1 + 1 jobs, one place', total(1, { places: 1 })),
+  familySetup('2 + 1 jobs, room for one', { ...total(1, { capacity: 1 }), ...ALONE, jobs: jobsOf(0, 0, 1) }),
   familySetup('1 + 1 jobs, two levels', TWO_LEVELS),
 ]
 
@@ -34,11 +35,24 @@ export const SMALL_FAMILIES: readonly FamilySetup[] = [
 export const FULL_FAMILIES: readonly FamilySetup[] = [
   ...SMALL_FAMILIES,
   familySetup('1 + 1 jobs, killed', { ...total(2, { tolerance: 1 }), ...one('kill') }),
+  familySetup('1 + 1 jobs, one slot at a time, stopped', { ...total(2), lookAhead: 3, ...one('stop') }),
   familySetup('1 + 1 jobs, stopped', { ...total(2, { tolerance: 2 }), ...one('stop') }),
   familySetup('1 + 1 jobs, handed over early, stopped', {
     ...total(2, { tolerance: 1 }),
     lookAhead: 3,
     ...one('stop'),
+  }),
+  familySetup('1 + 1 jobs, two schedulers, killed', { ...total(2), ...ALONE, schedulers: 2, ...one('kill') }),
+  familySetup('1 + 1 jobs, two levels, calls', { ...TWO_LEVELS, ...one('lost') }),
+  familySetup('1 + 2 jobs, costs and weights', {
+    ...ALONE,
+    jobs: [
+      { of: 0, cost: 2 },
+      { of: 1, cost: 1 },
+      { of: 1, cost: 1 },
+    ],
+    buckets: [below('f/a', 1), { ...below('f/b', 1), weight: 2 }],
+    tagParts: 6,
   }),
   familySetup('2 + 1 jobs, one worker, given back', { ...ALONE, jobs: jobsOf(0, 0, 1), returns: 2 }),
 ]

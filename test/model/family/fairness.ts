@@ -84,6 +84,11 @@ export class Fairness {
     }
   }
 
+  /** The job starts, and does not come back any more. */
+  keep(job: number): void {
+    for (const total of this.#world.family.totals.keys()) this.#world.cells[this.#takenFor(total, job)] = 0
+  }
+
   #headOf({ shard }: BucketPlace): number {
     const { family, ends } = this.#world
     return this.#world.numberOf(family.shards.indexOf(shard), peekHead(shard, ends.far)[0])

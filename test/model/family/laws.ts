@@ -32,6 +32,7 @@ export function judgeStart(world: FamilyWorld, worker: number, entry: FamilyEntr
   for (let other = 0; own.hasStarted === 0 && other < job; other++)
     if (isOvertaken(other)) world.breaks('L4 order')
   own.hasStarted = 1
+  world.fairness.keep(job)
 }
 
 /** A job was accepted. */

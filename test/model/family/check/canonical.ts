@@ -2,6 +2,7 @@ import { ENDING, FREE, GATED, LAPSED, REFUSED, STARTED } from '../../actors/worl
 import { baseOf, rankIn, swapRanges } from '../../check/canonical.ts'
 import { type Bounds, boundsOf, settleForm } from '../../check/shard-form.ts'
 import { setup as handoffSetup } from '../../configs.ts'
+import type { Clocked } from '../../store/grant.ts'
 import { clampCells } from '../../store/times.ts'
 import type { FamilyEntry, FamilyWorld } from '../actors/world.ts'
 import { type Child, IN, LATER, READY, type Total } from '../store/total.ts'
@@ -12,6 +13,7 @@ export class FamilyCanonical {
   readonly #bounds: Bounds
   /** No tag is of use that is so far behind virtual time. */
   readonly #furthest: number
+  readonly #largest: number
 
   constructor(world: FamilyWorld) {
     const { buckets, totals, jobs, durations, tagParts } = world.setup
@@ -19,7 +21,8 @@ export class FamilyCanonical {
     const limits = [...buckets, ...totals].map(({ limit }) => limit)
     this.#bounds = boundsOf(handoffSetup('all limits', { jobs, limits, durations }))
     const lightest = Math.min(...[...buckets, ...totals].map(({ weight = 1 }) => weight))
-    this.#furthest = (Math.max(...jobs.map(({ cost }) => cost)) * tagParts) / lightest
+    this.#largest = Math.max(...jobs.map(({ cost }) => cost))
+    this.#furthest = (this.#largest * tagParts) / lightest
   }
 
   apply(): void {
@@ -30,10 +33,12 @@ export class FamilyCanonical {
       const { heardAt } = shard.meta
       settleForm(shard, this.#bounds)
       shard.meta.heardAt = isLeased ? heardAt : 0
+      this.#forgetPast(shard)
+      if (shard.bucket.from < -shard.limit.tolerance) shard.bucket.from = ends.never
     }
     for (const total of family.totals) this.#settleTotal(total)
     for (const place of family.places) this.#settleChild(place)
-    clampCells(cells, earliest, this.#bounds.oldest, ends)
+    clampCells(cells, earliest, 0, ends)
     for (const one of told) {
       if (one.told < REFUSED || one.told > LAPSED) continue
       Object.assign(one, { spare: 0, isExcused: 0, hasStarted: 1 })
@@ -46,20 +51,23 @@ export class FamilyCanonical {
     if (world.workers.length === 2) this.#swapWorkers()
   }
 
+  /** No clock is moved and no limit is changed: a slot that is too late for the grid, or a start that keeps no other away, is over. */
+  #forgetPast({ bucket, limit, ends }: Clocked): void {
+    if (bucket.next < -limit.tolerance) bucket.next = ends.never
+    if (bucket.lastStart < -limit.interval * this.#largest) bucket.lastStart = ends.never
+    if (bucket.next !== ends.never || bucket.lastStart !== ends.never || !this.#bounds.isPlain) return
+    Object.assign(bucket, { lastCost: 0, startedCost: 0 })
+  }
+
   #settleTotal(total: Total): void {
     const { bucket, ends, children } = total
-    const { oldest, isPlain } = this.#bounds
+    const { oldest } = this.#bounds
     const { setup, family } = this.#world
     if (bucket.exists === 0) return
-    for (const time of ['next', 'lastStart', 'frozen'] as const) {
-      if (bucket[time] <= oldest) bucket[time] = ends.never
-    }
+    this.#forgetPast(total)
     const below = family.places.filter(({ totals }) => totals.includes(total))
     if (below.every(({ shard }) => shard.bucket.granted === 0)) bucket.grantedSlot = ends.never
     else if (bucket.grantedSlot !== ends.never) bucket.grantedSlot = Math.max(oldest, bucket.grantedSlot)
-    if (bucket.next === ends.never && bucket.lastStart === ends.never && isPlain) {
-      Object.assign(bucket, { lastCost: 0, startedCost: 0 })
-    }
     if (bucket.due <= setup.lookAhead) bucket.due = ends.never
     bucket.idleAt = Math.max(0, bucket.idleAt)
     if (total.parent !== undefined) this.#settleChild(total)

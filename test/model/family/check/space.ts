@@ -14,7 +14,10 @@ import { FamilyCanonical } from './canonical.ts'
 export const FAMILY_TRANSITIONS: readonly FamilyTransition[] = [...others, ...workers]
 
 /** The model of a family below totals. */
-export function familySpace(setup: FamilySetup): Space<FamilyStep> {
+export function familySpace(
+  setup: FamilySetup,
+  transitions: readonly FamilyTransition[] = FAMILY_TRANSITIONS,
+): Space<FamilyStep> {
   const world = new FamilyWorld(setup)
   const canonical = new FamilyCanonical(world)
   const hasEnded = (job: number) => {
@@ -24,7 +27,7 @@ export function familySpace(setup: FamilySetup): Space<FamilyStep> {
   return {
     name: setup.name,
     step: { world, calls: new FamilyCalls(world) },
-    transitions: FAMILY_TRANSITIONS,
+    transitions,
     judge: () => judgeState(world),
     canonicalize: () => canonical.apply(),
     isOver: () => setup.jobs.every((_, job) => hasEnded(job)),

@@ -27,8 +27,8 @@ const FAMILIES = [
 
 /** How often a transition is tried, beside one for the others. */
 const WEIGHTS: Readonly<Record<string, number>> = {
-  'a producer enqueues': 2,
-  claims: 4,
+  'a producer enqueues': 12,
+  claims: 2,
   'hands over what it claimed': 6,
   'BullMQ delivers': 6,
   'asks for a slot': 4,

@@ -28,7 +28,7 @@ export function choose(family: Family, outermost: Total): BucketPlace | undefine
       total = outermost
     } else if (first instanceof Total) {
       total = first
-      first.place.tag = first.place.readyTag
+      family.takeTag(first)
     } else {
       const chosen = first as BucketPlace
       const own = dueOfBucket(chosen.shard)

@@ -26,6 +26,10 @@ export class Family {
   /** Totals that this call has changed. */
   readonly #touched = new Set<Total>()
   readonly #unwritten = new Set<Total>()
+  /** Those that are written when this call ends. */
+  readonly #written = new Set<Total>()
+  /** What is written of the tags of totals that this call has looked below. */
+  readonly #tags = new Map<Total, number>()
   /** A bucket was chosen below the outermost total, and its head is handed over. */
   onChoice: ((chosen: BucketPlace) => void) | undefined
 
@@ -93,6 +97,8 @@ export class Family {
   begin(): void {
     for (const place of this.places) place.sums = place.held
     this.#sum()
+    this.#written.clear()
+    this.#tags.clear()
   }
 
   #sum(): void {
@@ -123,6 +129,7 @@ export class Family {
       this.#touched.delete(longest!)
       if (isLast || longest!.parent !== undefined) settle(this, longest!, isLast)
       this.#unwritten.add(longest!)
+      this.#written.add(longest!)
     }
     if (isLast) this.#unwritten.clear()
   }
@@ -131,6 +138,13 @@ export class Family {
   end(): void {
     for (const place of this.places) this.sync(place)
     this.settleAll(true)
+    for (const [total, tag] of this.#tags) if (!this.#written.has(total)) total.place.tag = tag
+  }
+
+  /** The total is looked below with the tag by which it stands in `ready`. That is kept where it is written for another reason. */
+  takeTag(total: Total): void {
+    if (!this.#tags.has(total)) this.#tags.set(total, total.place.tag)
+    total.place.tag = total.place.readyTag
   }
 
   /** A new bucket keeps the totals above it, or begins them. */
