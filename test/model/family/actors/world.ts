@@ -1,4 +1,4 @@
-import { ACCEPTED, DONE, type Entry, FREE } from '../../actors/world.ts'
+import { ACCEPTED, FREE } from '../../actors/world.ts'
 import type { FaultKind } from '../../setup.ts'
 import { type Cells, recordType } from '../../store/cells.ts'
 import type { Shard } from '../../store/shard.ts'
@@ -143,10 +143,6 @@ export class FamilyWorld {
     return shard.jobs[index]!
   }
 
-  isEnded(job: number): boolean {
-    return this.told[job]!.told >= DONE
-  }
-
   isAccepted(job: number): boolean {
     return this.told[job]!.told === ACCEPTED
   }
@@ -179,5 +175,3 @@ export class FamilyWorld {
     }
   }
 }
-
-export type Phase = Entry['phase']
