@@ -107,3 +107,21 @@ test('a costly job waits for the starts that were granted before it and may come
   expect(others).toHaveLength(2)
   for (const other of others) expect(other.latest).toBeLessThanOrEqual(costly.startAt)
 })
+
+test('a child whose only job comes back without having started keeps its turn, however often', async () => {
+  const backend = await openRedisBackend({ limits: { 'a/*': '9, 50/s', 'a/': '900, 10/s' }, openedAt: at(0) })
+  onTestFinished(() => backend.wakes.stop())
+  const { verbs, store } = backend
+  for (let n = 0; n < 5; n++) await verbs.admit(request(`busy${n}`, { key: 'a/1' }), at(0))
+  await verbs.admit(request('only', { key: 'a/2' }), at(0))
+  const [first] = (await claim(verbs, at(0), 0, 1)).jobs
+  expect(first!.key).toBe('a/1')
+  await startHanded(verbs, first!, at(0))
+  for (let n = 0; n < 5; n++) {
+    const [job] = (await claim(verbs, at(0.1), 0, 1)).jobs
+    expect(job).toMatchObject({ id: 'only', key: 'a/2' })
+    const outcome = { kind: 'back', worker: 'test' } as const
+    await verbs.finish(0, [{ id: 'only', epoch: job!.epoch, outcome }], at(0.1))
+    expect(await recount(lookAt(), store.tags[0]!)).toEqual([])
+  }
+})

@@ -1,5 +1,5 @@
 #!lua flags=allow-oom
--- Applies the rules in force to buckets, and to totals below which none lives; departures of waiting jobs are computed again.
+-- Applies the rules in force to buckets, and to totals that count nothing; departures of waiting jobs are computed again.
 -- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting member summed chain total share standing rule
 --
 -- KEYS[1]  the shard's tag
@@ -20,8 +20,8 @@ for index = 1, buckets do
   local is_below = is_total(ARGV[at])
   local is_readable, bucket = pcall(is_below and family.total or read_bucket_and_line, ARGV[at])
   if is_below then
-    -- One with children follows with them: they change their places below it.
-    local is_stale = is_readable and bucket and bucket.children == 0 and bucket.book < book
+    -- One that counts something follows with its buckets, which may change their places below it.
+    local is_stale = is_readable and bucket and bucket.waiting == 0 and bucket.running == 0 and bucket.inHanded == 0 and bucket.book < book
     if is_stale and pcall(family.keep_chain, read_rule(at + 1, book).chain, book, now) then changed = changed + 1 end
   elseif is_readable and bucket and bucket.book < book then
     -- Writing the bucket also adds it to the set `fill`, which an older version did not keep.

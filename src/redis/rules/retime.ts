@@ -27,7 +27,7 @@ interface Ruled {
 
 /**
  * Applies the rules in force to every live bucket of a shard; first to the buckets with jobs that are about to depart. Totals follow with
- * the buckets below them, and those below which none lives by themselves. Stops when another process changes the book again, because that
+ * the buckets below them, and those that count nothing also by themselves. Stops when another process changes the book again, because that
  * process goes through the buckets then. Buckets that are created meanwhile use the new book.
  *
  * Returns false if a bucket keeps its limit because its rule counts by a time zone that is unknown here, and Redis has nothing of it,

@@ -72,11 +72,9 @@ function judgeTag(world: FamilyWorld, before: TagsBefore, moved: number): void {
   const isResting = takers.length === 0 && sums.handed === 0 && bucket.next <= 0
   if (tag < expected && expected > bucket.virtual && !isResting) world.breaks('L12 tag forgotten')
   const joins = before.standing !== IN && standing === IN
-  if (joins && tag < before.virtual) world.breaks('L12 newcomer')
+  // What comes back takes part where it did before.
+  if (joins && moved >= 0 && tag < before.virtual) world.breaks('L12 newcomer')
   const raised = joins ? bucket.joining : before.tag
-  const most =
-    moved < 0
-      ? Math.max(expected, joins ? raised : expected)
-      : Math.max(before.tag, bucket.virtual, raised) + moved
+  const most = moved < 0 ? expected : Math.max(before.tag, bucket.virtual, raised) + moved
   if (tag > most) world.breaks('L12 charged for nothing')
 }

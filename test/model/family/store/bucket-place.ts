@@ -11,7 +11,9 @@ import type { Family } from './family.ts'
 import { costBelow, shareOf, stand } from './share.ts'
 import {
   type Child,
+  IN,
   NO_SUMS,
+  OUT,
   PLACE_SIZE,
   placeOver,
   type Standing,
@@ -118,6 +120,7 @@ export class BucketPlace implements Child, Member {
         bucket.virtual = Math.max(bucket.virtual, place.tag)
       }
       if (!isKept) place.tag += sign * share
+      if (sign === -1 && place.standing === OUT) place.standing = IN
       bucket.highest = Math.max(bucket.highest, place.tag)
       family.touch(child.parent!)
     }
