@@ -1,4 +1,5 @@
 import type { Clock } from '../../core/clock.ts'
+import { SECOND } from '../../core/duration.ts'
 import { isVelvetRopeError } from '../../core/errors.ts'
 import { toError } from '../../core/thrown.ts'
 import type { FetchAnswer } from '../verbs/fetch.ts'
@@ -126,8 +127,9 @@ export class ShardCalls {
   async #callGate(shard: number, asks: readonly Ask[]): Promise<TimedAnswer[]> {
     const { backend, clock, storeClock, worker, lease } = this.#ports
     const store = storeClock(shard)
+    const error = Math.min(store.error, SECOND)
     const requests = asks.map(({ id, epoch, missed, lead = 0, hasData = false }): GateRequest => {
-      const request = { id, epoch, worker, lead, lease, hasData }
+      const request = { id, epoch, worker, lead, lease, hasData, error }
       return missed === undefined ? request : { ...request, missed }
     })
     const sentAt = clock.now()

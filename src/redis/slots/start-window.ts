@@ -82,13 +82,11 @@ export class StartWindow {
 
   /**
    * For how long after `opensAt` it may start. The error of the clock is taken off, since the start may be so much later, and what
-   * was waited for after the slot; but at most three quarters of what is tolerated: with less tolerance than errors nothing would
-   * ever start.
+   * was waited for after the slot: the gate was told of both.
    */
   get #usable(): number {
     const { startAt, latest } = this.#grant
-    const tolerated = latest - startAt
-    return tolerated - Math.min(this.#store.error + this.#margin, tolerated * 0.75)
+    return latest - startAt - this.#store.error - this.#margin
   }
 
   /** The local time of the last look. */

@@ -5,19 +5,19 @@
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many ended jobs to keep, name by which the caller knows the shard | '', number of requests, then for each: id, epoch, worker, lead, lease, missed slot | '',
---          whether the caller has its data ('1' | '0')
+--          whether the caller has its data ('1' | '0'), by how much its clock may be off
 -- Answers  { now, version of the rule book, answer, ... }, where an answer is
 --          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence, traceparent | '', pattern, start before, how far it keeps this one away, crashes,
 --            the slot that it would have had in time, except when a missed slot is moved, end of the bucket's freeze, or of a total's | 0, interval of a fast bucket | 0, whether others may follow ('1' | '0'); of a turn, if its limit has parts: whether it holds a place ('1' | '0') }
 --          | { 'data', their size: they are fetched before a slot is reserved } | { 'wait', until } | { 'returned' } | { 'expired', at, key, cost, attempt } | { 'stale' } | { 'foreign' }
 
 local now = read_now(ARGV[1])
-local keep, requests = read_keep(2), count(4, 7)
-expect_numbers(5, 7, requests, 1, 3, 4)
-for at = 5, #ARGV, 7 do if ARGV[at + 5] ~= '' then number(ARGV[at + 5]) end end
+local keep, requests = read_keep(2), count(4, 8)
+expect_numbers(5, 8, requests, 1, 3, 4, 7)
+for at = 5, #ARGV, 8 do if ARGV[at + 5] ~= '' then number(ARGV[at + 5]) end end
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'ended', 'shares', 'aging', 'gone', 'wake')
 local meta = read_meta()
-expect_states(5, 7)
+expect_states(5, 8)
 guard_run(meta, now, ARGV[3])
 
 -- When to ask again: after the job before it has started, as far as that is known. The worker of that job may be dead, so the longer
@@ -70,7 +70,7 @@ local function answer(at)
   local slot, start_at, due, latest = state.slot, math.max(state.slot, now), state.slot, INF
   if bucket.member and not is_first then latest = family.latest(bucket) end
   if state.state == 'handed' then
-    if bucket.paused == 0 then slot, start_at, due, latest = grant(bucket, meta, job, state, worker, now, lead) end
+    if bucket.paused == 0 then slot, start_at, due, latest = grant(bucket, meta, job, state, worker, now, lead, number(ARGV[at + 7])) end
     local is_returned = bucket.paused == 1 or not slot
     local is_late = not is_returned and start_at > job.deadline + bucket.tolerance
     if (is_returned or is_late) and not pcall(read_line, bucket) then return { 'foreign' } end
@@ -101,7 +101,7 @@ local function answer(at)
   hold_lease(meta, id, is_turn(id) and turn_parts ~= '1' and math.min(now + lease, start_at + NEWS) or now + lease)
   return {
     -- A worker that is later than `latest` asks again: the bucket may have been frozen meanwhile.
-    'granted', text(slot), text(start_at), text(math.min(start_at + FARTHEST_SLOT, latest)), text(bucket.tolerance), job.key,
+    'granted', text(slot), text(start_at), text(math.min(start_at + FARTHEST_SLOT + 2 * number(ARGV[at + 7]), latest)), text(bucket.tolerance), job.key,
     text(job.cost), job.settings, has_data and '' or job.data or '', text(job.admittedAt), text(state.attempt), text(state.fence),
     job.traceparent, bucket.pattern, text(bucket.lastStart), text(spacing_after_start(bucket)),
     -- Of a turn, `crashes` counts lost handovers, not handlers that were cut off.
@@ -112,7 +112,7 @@ end
 
 local answers, fence = { text(now), text(meta.book) }, meta.fence
 for index = 1, requests do
-  answers[index + 2] = meta.sentBack < MOST_SENT_BACK and not usage.is_enough(index) and answer(5 + (index - 1) * 7) or { 'wait', text(now + 1000) }
+  answers[index + 2] = meta.sentBack < MOST_SENT_BACK and not usage.is_enough(index) and answer(5 + (index - 1) * 8) or { 'wait', text(now + 1000) }
 end
 if meta.fence ~= fence then redis.call('HSET', K.meta, 'fence', meta.fence, 'granted', meta.granted) end
 close_books(meta, keep, now)

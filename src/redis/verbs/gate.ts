@@ -47,6 +47,8 @@ export interface GateRequest extends HandedJob {
   readonly missed?: number
   /** The data were fetched: the answer shall not carry them. */
   readonly hasData?: boolean
+  /** By how much its clock may be off from that of the store, either way; microseconds, 0 by default. */
+  readonly error?: number
 }
 
 export interface GateReply {
@@ -98,7 +100,7 @@ export function gateVerb(
   keep: string,
 ) {
   return async (shard: number, requests: readonly GateRequest[], now?: number): Promise<GateReply> => {
-    const values = requests.flatMap(({ id, epoch, worker, lead, lease, missed, hasData }) => [
+    const values = requests.flatMap(({ id, epoch, worker, lead, lease, missed, hasData, error }) => [
       id,
       epoch,
       worker,
@@ -106,6 +108,7 @@ export function gateVerb(
       lease,
       missed ?? '',
       hasData ? '1' : '0',
+      error ?? 0,
     ])
     const known = rules.nameOf(shard) ?? ''
     const call = [now ?? '', keep, known, requests.length, ...values]

@@ -15,7 +15,7 @@ do
       if slot then family.charge(total, charges, member.counted[index], -1) end
       family.charge(total, charges, at + clock_error(total))
       -- It had no slot when the total came, or its process was stopped between its last look at the clock and the start.
-      if not slot or at - slot > total.tolerance then
+      if not slot or at > member.counted[index] then
         local next_ = at + spacing(total, total.warmth, state.cost)
         if next_ > total.next then total.next, total.carry = next_, 0 end
       end

@@ -33,8 +33,8 @@ local function allow_for_clock(bucket, meta, now)
 end
 
 -- Reserves a slot. Returns it, the time from which the handler may start, the slot of the grid that the job may have missed, and until
--- when totals let it start; nil where the slot is too far away.
-local function grant(bucket, meta, job, state, worker, now, lead)
+-- when totals let it start; nil where the slot is too far away. `off`: by how much the clock of the worker may be off.
+local function grant(bucket, meta, job, state, worker, now, lead, off)
   local parts = usage.of(bucket)
   allow_for_clock(bucket, meta, now)
   if parts then usage.clamp(bucket, now) end
@@ -58,7 +58,7 @@ local function grant(bucket, meta, job, state, worker, now, lead)
   bucket.granted, bucket.grantedSlot, bucket.grantedCost = job.id, slot, job.cost
   bucket.handed = bucket.handed - job.cost
   if parts then usage.charge_slot(bucket, 1, now, job.settings) end
-  local latest = bucket.member and family.reserve(bucket, job, start_at, now) or INF
+  local latest = bucket.member and family.reserve(bucket, job, start_at, now, off) or INF
   state.state, state.slot, state.onGrid, state.isSettled, state.worker = 'granted', slot, on_grid, false, worker
   return slot, start_at, had_slot and due or slot, latest
 end

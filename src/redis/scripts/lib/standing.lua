@@ -2,6 +2,13 @@
 -- of: family
 
 do
+  -- Until when the bucket, or a total above it, is frozen; 0: none is.
+  function family.frozen_until(bucket, now)
+    local frozen = bucket.frozen
+    for _, total in ipairs(bucket.member and family.totals_of(bucket) or {}) do frozen = math.max(frozen, total.frozen) end
+    return frozen > now and frozen or 0
+  end
+
   -- The job that is first below a total, as a member of its list; nil: none can be read.
   function family.head_below(total)
     local name = redis.call('ZRANGE', K.ready .. total.n, 0, 0)[1] or redis.call('ZRANGE', K.later .. total.n, 0, 0)[1]

@@ -5,6 +5,8 @@
 do
   -- A slot that is later than this share of the tolerance leaves too little time to start.
   local SHARE = 0.5
+  -- Of the tolerance, what the error of a clock may use.
+  local MOST_USED = 0.7
   -- What a slot takes for each total, beside the job itself: see usage.is_enough.
   local WORK = 4
   -- With less tolerance no worker could be sure to start in time: then a total has one slot at a time, as a bucket has.
@@ -25,8 +27,7 @@ do
     for index, total in ipairs(totals) do
       allow_for_clock(total, meta, now)
       if total.paused == 1 or usage.is_full(total, total.running + total.grants - family.grants_of(bucket)) then return nil end
-      local _, units = family.use_of(total, job.id, job.cost)
-      charges[index] = units
+      charges[index] = select(2, family.use_of(total, job.id, job.cost))
     end
     local later = at
     repeat
@@ -50,14 +51,17 @@ do
     end
   end
 
-  -- Reserves a slot of each total for a start from `start_at` on. Returns the latest time of that.
-  function family.reserve(bucket, job, start_at, now)
+  -- Reserves a slot of each total for a start from `start_at` on. Returns the latest time of that. A worker whose clock may be `off` starts
+  -- so much later, and waits until its slot has come for sure: where that leaves it too little time, those behind it wait as well.
+  function family.reserve(bucket, job, start_at, now, off)
     local member = bucket.member
+    local uses = math.min(FARTHEST_SLOT, off + math.max(0, off - clock_error(bucket) / 2))
     for index, total in ipairs(family.totals_of(bucket)) do
       local due = math.max(total.next, total.frozen)
       local slot = reserve(total, job.cost, start_at - due <= SHARE * total.tolerance and due or start_at)
-      total.grantedSlot = slot
-      local until_ = slot + total.tolerance
+      local late = total.tolerance < LEAST_TOLERANCE and 0 or math.max(0, start_at - slot + uses - MOST_USED * total.tolerance)
+      total.grantedSlot, total.next = slot, total.next + late
+      local until_ = slot + total.tolerance + late
       local _, charges = family.use_of(total, job.id, job.cost)
       if charges then
         usage.forget_over(total, now)
@@ -77,8 +81,8 @@ do
   function family.latest(bucket)
     local latest = INF
     for index, total in ipairs(family.totals_of(bucket)) do
-      local slot = bucket.member.slots[index]
-      if slot and total.tolerance >= LEAST_TOLERANCE then latest = math.min(latest, slot + total.tolerance - clock_error(total)) end
+      local until_ = bucket.member.counted[index]
+      if until_ and total.tolerance >= LEAST_TOLERANCE then latest = math.min(latest, until_ - clock_error(total)) end
     end
     return latest
   end
@@ -89,13 +93,6 @@ do
       if total.paused == 1 or total.frozen > at then return true end
     end
     return at > family.latest(bucket)
-  end
-
-  -- Until when the bucket, or a total above it, is frozen; 0: none is.
-  function family.frozen_until(bucket, now)
-    local frozen = bucket.frozen
-    for _, total in ipairs(bucket.member and family.totals_of(bucket) or {}) do frozen = math.max(frozen, total.frozen) end
-    return frozen > now and frozen or 0
   end
 
   -- Gives the slots back that a job was granted. Those behind it stand: so only the last one of a total is free again.

@@ -245,7 +245,7 @@ export class FakeStore
   }
 
   #gate(request: GateRequest): GateAnswer {
-    const { id, worker, lead, lease, missed, hasData } = request
+    const { id, worker, lead, lease, missed, hasData, error = 0 } = request
     const job = this.#mine(request)
     // The answer may have been lost: it is given again.
     if (job?.expired !== undefined && job.worker === worker) return job.expired
@@ -281,7 +281,7 @@ export class FakeStore
       slot,
       due: slot - this.missesBy,
       startAt: Math.max(slot, now),
-      latest: Math.max(slot, now) + LATEST_START,
+      latest: Math.max(slot, now) + LATEST_START + 2 * error,
       tolerance: bucket.tolerance,
       frozenUntil: bucket.frozenUntil > now ? bucket.frozenUntil : undefined,
       runInterval: bucket.interval > 25_000 ? 0 : bucket.interval,

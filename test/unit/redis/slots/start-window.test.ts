@@ -32,11 +32,8 @@ describe('a start that must come by a time', () => {
     expect(last - first).toBeGreaterThanOrEqual(2_000)
   })
 
-  test('has a quarter of the time where the clock may be off by more than that', () => {
-    const { first, last } = openFor(20_000)
-    expect(first).toBe(19_750)
-    expect(last - first).toBeGreaterThan(2_300)
-    expect(last - first).toBeLessThan(2_400)
+  test('does not come where the clock is off by more than the gate was told', () => {
+    expect(openFor(20_000).first).toBeNaN()
   })
 
   test('is overdue from the same time on', () => {
