@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { SECOND } from '../../src/core/duration.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
+import type { Store } from '../../src/redis/scripts/store.ts'
 import { at, request } from '../support/backend-driver.ts'
 import { recount } from '../support/recount.ts'
 import { claim, lookAt, openRedisBackend, startHanded } from '../support/redis-driver.ts'
@@ -15,6 +16,14 @@ async function tenChildren() {
     at(0),
   )
   return backend
+}
+
+/** No bucket follows a change of its rule until it is written for another reason. */
+function holdRetime(store: Store) {
+  const run = store.run.bind(store)
+  return vi.spyOn(store, 'run').mockImplementation((script, ...rest) => {
+    return script.verb === 'retime' ? new Promise(() => {}) : run(script, ...rest)
+  })
 }
 
 test('a claim says when the next job of a family is to be handed over, behind those that it handed over itself', async () => {
@@ -71,10 +80,7 @@ test('another weight is counted once, however often a request is refused before 
   const { verbs, store, rules } = backend
   for (const id of ['x', 'y']) await verbs.admit(request(id, { key: 'a/1' }), at(0))
   await verbs.admit(request('z', { key: 'a/2' }), at(0))
-  const run = store.run.bind(store)
-  const going = vi.spyOn(store, 'run').mockImplementation((script, ...rest) => {
-    return script.verb === 'retime' ? new Promise(() => {}) : run(script, ...rest)
-  })
+  const going = holdRetime(store)
   void rules.change({ kind: 'set', rule: parseRule('a/1', '2, 50/s, weight 3') }, at(0.01))
   await expect.poll(() => rules.book.find('a/1')?.limit.weight).toBe(3)
   for (let n = 0; n < 3; n++) {
@@ -124,4 +130,52 @@ test('a child whose only job comes back without having started keeps its turn, h
     await verbs.finish(0, [{ id: 'only', epoch: job!.epoch, outcome }], at(0.1))
     expect(await recount(lookAt(), store.tags[0]!)).toEqual([])
   }
+})
+
+test('a job comes back although a total has come between those above it, and all is counted once', async () => {
+  const limits = { '*': '9, 50/s', 'a/': '900, 10/s', 'a/b/c/': '900, 10/s' }
+  const backend = await openRedisBackend({ limits, openedAt: at(0) })
+  onTestFinished(() => backend.wakes.stop())
+  const { verbs, store, rules } = backend
+  holdRetime(store)
+  await verbs.admit(request('x', { key: 'a/b/c/1' }), at(0))
+  const [x] = (await claim(verbs, at(0), 0, 1)).jobs
+  void rules.change({ kind: 'set', rule: parseRule('a/b/', '900, 10/s') }, at(0.01))
+  await expect.poll(() => rules.book.totalsOf('a/b/c/2')).toHaveLength(3)
+  await verbs.admit(request('y', { key: 'a/b/c/2' }), at(0.02))
+  const [y] = (await claim(verbs, at(0.2), 250_000, 1)).jobs
+  for (const job of [x!, y!]) {
+    const outcome = { kind: 'back', worker: 'test' } as const
+    await verbs.finish(0, [{ id: job.id, epoch: job.epoch, outcome }], at(0.3))
+    expect(await recount(lookAt(), store.tags[0]!)).toEqual([])
+  }
+})
+
+test('where a total comes above another, that one no more stands for its family', async () => {
+  const backend = await openRedisBackend({ limits: { '*': '9, 50/s', 'a/b/': '900, 4/s' }, openedAt: at(0) })
+  onTestFinished(() => backend.wakes.stop())
+  const { verbs, store, rules } = backend
+  for (let n = 0; n < 5; n++) await verbs.admit(request(`b${n}`, { key: 'a/b/1' }), at(0))
+  await rules.change({ kind: 'set', rule: parseRule('a/', '900, 2/s') }, at(0.01))
+  await expect.poll(() => lookAt().hget(`${store.tags[0]}:meta`, 'retimed')).toBe(`${rules.book.version}`)
+  await verbs.admit(request('other', { key: 'a/other' }), at(0.02))
+  expect(await lookAt().zrange(`${store.tags[0]}:due`, '0', '-1')).toEqual(['a/'])
+  expect(await recount(lookAt(), store.tags[0]!)).toEqual([])
+})
+
+test('a job that asks again for its slot, because the answer was lost, does not start before those of its totals', async () => {
+  const limits = { 'a/*': '9, 10/s', 'a/': '900, 1 per 52ms' }
+  const backend = await openRedisBackend({ limits, openedAt: at(0) })
+  onTestFinished(() => backend.wakes.stop())
+  const { verbs } = backend
+  for (const id of ['x', 'y']) await verbs.admit(request(id, { key: 'a/1' }), at(0))
+  await verbs.admit(request('z', { key: 'a/2' }), at(0))
+  for (const seconds of [0, 0.052])
+    await startHanded(verbs, (await claim(verbs, at(seconds), 0, 1)).jobs[0]!, at(seconds))
+  const [job] = (await claim(verbs, at(0.104), 250_000, 1)).jobs
+  const asked = { ...job!, worker: 'test', lead: 0, lease: SECOND }
+  const ask = async () => (await verbs.gate(0, [asked], at(0.09))).answers[0]
+  const first = await ask()
+  expect(first).toMatchObject({ kind: 'granted', startAt: at(0.104) })
+  expect(await ask()).toMatchObject({ kind: 'granted', startAt: at(0.104) })
 })

@@ -1,7 +1,7 @@
 import { ServerClock } from './data/server-clock.ts'
 
 /** The only clock that the page reads: milliseconds since the epoch, on this machine. */
-function wallClockMs(): number {
+export function wallClockMs(): number {
   return Date.now()
 }
 

@@ -14,6 +14,20 @@ local meta = read_meta()
 local book = number(ARGV[2])
 if book ~= meta.book then return { 'old-book', text(meta.book) } end
 local changed = 0
+
+local function counts_nothing(total) return total.waiting == 0 and total.running == 0 and total.inHanded == 0 end
+
+-- Whether no total of the chain would move below another one with what it counts.
+local function stays(chain)
+  local above = ''
+  for _, path in ipairs(family.chain_of(chain).paths) do
+    local total = family.total(path)
+    if total and total.parent ~= above and not counts_nothing(total) then return false end
+    above = path
+  end
+  return true
+end
+
 for index = 1, buckets do
   local at = 5 + (index - 1) * 8
   -- What cannot be read must not hold up the others; a verb that names it raises the error.
@@ -21,8 +35,11 @@ for index = 1, buckets do
   local is_readable, bucket = pcall(is_below and family.total or read_bucket_and_line, ARGV[at])
   if is_below then
     -- One that counts something follows with its buckets, which may change their places below it.
-    local is_stale = is_readable and bucket and bucket.waiting == 0 and bucket.running == 0 and bucket.inHanded == 0 and bucket.book < book
-    if is_stale and pcall(family.keep_chain, read_rule(at + 1, book).chain, book, now) then changed = changed + 1 end
+    if is_readable and bucket and counts_nothing(bucket) and bucket.book < book then
+      local chain = read_rule(at + 1, book).chain
+      local is_known, is_still = pcall(stays, chain)
+      if is_known and is_still and pcall(family.keep_chain, chain, book, now) then changed = changed + 1 end
+    end
   elseif is_readable and bucket and bucket.book < book then
     -- Writing the bucket also adds it to the set `fill`, which an older version did not keep.
     bucket.fill = false

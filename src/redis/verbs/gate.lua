@@ -62,13 +62,13 @@ local function answer(at)
     hold_lease(meta, id, now + lease)
     return { 'data', text(job.size) }
   end
-  -- It missed its slot; or it asks again because an answer was lost, and all may have changed meanwhile, also the clock.
+  -- It missed its slot; or it asks again because an answer was lost, and all may have changed meanwhile, also the clock. Below totals it
+  -- is granted anew: the slots of these may be later than its own.
   local is_void = missed ~= '' and number(missed) == state.slot or now > state.slot + FARTHEST_SLOT
     or state.slot > now + FARTHEST_SLOT
-    or bucket.paused == 1 or bucket.frozen > now or bucket.member and not is_first and family.is_void(bucket, now + lead)
+    or bucket.paused == 1 or bucket.frozen > now or bucket.member and not is_first
   if not is_first and (is_void or bucket.granted ~= id) then ungrant(bucket, job, state) end
   local slot, start_at, due, latest = state.slot, math.max(state.slot, now), state.slot, INF
-  if bucket.member and not is_first then latest = family.latest(bucket) end
   if state.state == 'handed' then
     if bucket.paused == 0 then slot, start_at, due, latest = grant(bucket, meta, job, state, worker, now, lead, number(ARGV[at + 7])) end
     local is_returned = bucket.paused == 1 or not slot

@@ -12,10 +12,6 @@ export interface Member {
   earliest(job: number, at: number): number | undefined
   /** Reserves a slot of each total, and returns the latest time of that. */
   reserve(job: number, startAt: number): number
-  /** The latest start of the granted job. */
-  latest(): number
-  /** Whether it is too late for the slots of the granted job. */
-  isVoid(): boolean
   /** Whether another job has the only slot of a total. */
   isBusy(): boolean
   /** Gives back the slots of the granted job. */

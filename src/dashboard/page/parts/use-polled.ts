@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { serverClock } from '../clock.ts'
+import { wallClockMs } from '../clock.ts'
 import type { ApiProblem } from '../data/api.ts'
 import { restMsAfter } from '../data/ask-again.ts'
 import { ruleChanges } from '../data/live.ts'
@@ -38,12 +38,12 @@ export function usePolled<Value>(
         ...taken,
         value: taken.value ?? (before?.name === name ? before.value : undefined),
       }))
-      timer = window.setTimeout(run, restMsAfter(serverClock.now() - askedAt, restMs(taken.value)))
+      timer = window.setTimeout(run, restMsAfter(wallClockMs() - askedAt, restMs(taken.value)))
     }
     const run = () => {
       clearTimeout(timer)
       if (document.visibilityState === 'hidden') return
-      askedAt = serverClock.now()
+      askedAt = wallClockMs()
       load(abort.signal).then(
         (value) => take({ value, problem: undefined }),
         (error: unknown) => {

@@ -78,8 +78,8 @@ do
       if sign == 1 then usage.work = usage.work + HANDING end
       if sign == 1 then total.largest, total.virtual = math.max(total.largest, use / child.weight), math.max(total.virtual, child.tag) end
       child.tag = child.tag + sign * use / child.weight
-      -- What it lacked was only that job: it does not join anew.
-      if sign == -1 and child.standing == OUT then
+      -- It had no other work: it takes part again, and does not join anew. A total that has moved below another one does.
+      if sign == -1 and child.standing == OUT and (not child.isTotal or child.parent == total.key) then
         family.reweigh(total, child)
         total.takers, total.weights, child.standing = total.takers + 1, total.weights + family.weigh(child.weight), IN
       end

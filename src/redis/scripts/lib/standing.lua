@@ -45,6 +45,21 @@ do
     return at == soonest and due or math.max(soonest, math.min(at, later)), has_work
   end
 
+  -- Those whose places changed move in the sets of the total: each stands in `later`, by when its own limits let it go.
+  function family.place(total)
+    local later, moved, gone = {}, {}, {}
+    for name, due in pairs(total.moves) do
+      moved[#moved + 1] = name
+      if due then later[#later + 1], later[#later + 2] = due == INF and '+inf' or due, name else gone[#gone + 1] = name end
+    end
+    if #moved == 0 then return end
+    total.moves = {}
+    redis.call('ZREM', K.ready .. total.n, unpack(moved))
+    if total.turns > 0 or total.hadTurns then redis.call('ZREM', K.callers .. total.n, unpack(moved)) end
+    if #later > 0 then redis.call('ZADD', K.later .. total.n, unpack(later)) end
+    if #gone > 0 then redis.call('ZREM', K.later .. total.n, unpack(gone)) end
+  end
+
   -- What the first job below the child uses of the total.
   local function use_below(total, child)
     local member = family.head_below(child)

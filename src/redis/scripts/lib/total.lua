@@ -65,6 +65,10 @@ do
       if above then
         family.stand(above, total, total.key, nil)
         above.children = math.max(0, above.children - 1)
+      elseif not family.isReadOnly then
+        -- Those below it stand for the family no more: the new outermost total does.
+        redis.call('ZREM', K.due, total.key)
+        redis.call('ZREM', K.turns, total.key)
       end
       total.parent, total.tag, above = parent, 0, parent ~= '' and family.total(parent)
       if above then above.children = above.children + 1 end
@@ -74,21 +78,6 @@ do
       total.weight = rule.weight
     end
     family.touch(total)
-  end
-
-  -- Those whose places changed move in the sets of the total: each stands in `later`, by when its own limits let it go.
-  function family.place(total)
-    local later, moved, gone = {}, {}, {}
-    for name, due in pairs(total.moves) do
-      moved[#moved + 1] = name
-      if due then later[#later + 1], later[#later + 2] = due == INF and '+inf' or due, name else gone[#gone + 1] = name end
-    end
-    if #moved == 0 then return end
-    total.moves = {}
-    redis.call('ZREM', K.ready .. total.n, unpack(moved))
-    if total.turns > 0 or total.hadTurns then redis.call('ZREM', K.callers .. total.n, unpack(moved)) end
-    if #later > 0 then redis.call('ZADD', K.later .. total.n, unpack(later)) end
-    if #gone > 0 then redis.call('ZREM', K.later .. total.n, unpack(gone)) end
   end
 
   -- Where all that was touched stands, from the inside out. `is_last`: and writes it.

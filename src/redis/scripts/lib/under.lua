@@ -55,13 +55,13 @@ do
   -- so much later, and waits until its slot has come for sure: where that leaves it too little time, those behind it wait as well.
   function family.reserve(bucket, job, start_at, now, off)
     local member = bucket.member
-    local uses = math.min(FARTHEST_SLOT, off + math.max(0, off - clock_error(bucket) / 2))
+    local latest, uses = INF, math.min(FARTHEST_SLOT, off + math.max(0, off - clock_error(bucket) / 2))
     for index, total in ipairs(family.totals_of(bucket)) do
       local due = math.max(total.next, total.frozen)
       local slot = reserve(total, job.cost, start_at - due <= SHARE * total.tolerance and due or start_at)
       local late = total.tolerance < LEAST_TOLERANCE and 0 or math.max(0, start_at - slot + uses - MOST_USED * total.tolerance)
-      total.grantedSlot, total.next = slot, total.next + late
       local until_ = slot + total.tolerance + late
+      total.grantedSlot, total.next = until_ - total.tolerance, total.next + late
       local _, charges = family.use_of(total, job.id, job.cost)
       if charges then
         usage.forget_over(total, now)
@@ -72,27 +72,10 @@ do
         family.count_handed(total, charges, -1)
       end
       member.slots[index], member.counted[index] = slot, until_
+      if total.tolerance >= LEAST_TOLERANCE then latest = math.min(latest, until_ - clock_error(total)) end
       family.touch(total)
     end
-    return family.latest(bucket)
-  end
-
-  -- The latest start of the granted job.
-  function family.latest(bucket)
-    local latest = INF
-    for index, total in ipairs(family.totals_of(bucket)) do
-      local until_ = bucket.member.counted[index]
-      if until_ and total.tolerance >= LEAST_TOLERANCE then latest = math.min(latest, until_ - clock_error(total)) end
-    end
     return latest
-  end
-
-  -- Whether the granted job must not start at `at` with the slots that it has.
-  function family.is_void(bucket, at)
-    for _, total in ipairs(family.totals_of(bucket)) do
-      if total.paused == 1 or total.frozen > at then return true end
-    end
-    return at > family.latest(bucket)
   end
 
   -- Gives the slots back that a job was granted. Those behind it stand: so only the last one of a total is free again.
@@ -104,7 +87,7 @@ do
         local _, charges = family.use_of(total, bucket.granted, bucket.grantedCost)
         family.charge(total, charges, member.counted[index], -1)
         family.count_handed(total, charges, 1)
-        if total.grantedSlot == slot then
+        if total.grantedSlot == member.counted[index] - total.tolerance then
           total.next = math.max(slot, total.lastStart - total.tolerance + spacing_after_start(total))
           total.carry, total.lastCost, total.grantedSlot = 0, 0, 0
           total.warmth = math.min(total.warmth, total.lastWarmth)

@@ -166,6 +166,8 @@ export class BucketPlace implements Child, Member {
   }
 
   reserve(job: number, startAt: number): number {
+    const { durations } = this.#family.setup
+    let latest = this.shard.ends.far
     for (const [index, total] of this.totals.entries()) {
       const { bucket, limit } = total
       const due = Math.max(bucket.next, bucket.frozen)
@@ -177,26 +179,11 @@ export class BucketPlace implements Child, Member {
       bucket.grantedSlot = slot
       this.#cells[this.#slots + index] = slot
       this.#family.touch(total)
-    }
-    return this.latest()
-  }
-
-  latest(): number {
-    const { durations, ends } = { durations: this.#family.setup.durations, ends: this.shard.ends }
-    let latest = ends.far
-    for (const [index, { limit }] of this.totals.entries()) {
-      const slot = this.slotOf(index)
-      if (slot === ends.never || limit.tolerance < durations.leastTolerance) continue
-      latest = Math.min(
-        latest,
-        slot + limit.tolerance - Math.min(durations.clockAllowance, limit.tolerance / 4),
-      )
+      if (limit.tolerance < durations.leastTolerance) continue
+      const late = limit.tolerance - Math.min(durations.clockAllowance, limit.tolerance / 4)
+      latest = Math.min(latest, slot + late)
     }
     return latest
-  }
-
-  isVoid(): boolean {
-    return this.latest() < 0
   }
 
   isBusy(): boolean {

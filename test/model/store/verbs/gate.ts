@@ -62,12 +62,13 @@ function answerOf(shard: Shard, call: GateCall): GateAnswer {
     return { kind: 'wait' }
   }
   const isMoved = record.slot > farthest || record.slot < -farthest || missed === record.slot
-  const isVoid = isMoved || bucket.paused === 1 || bucket.frozen > 0 || (!isFirst && shard.member?.isVoid())
+  const isVoid =
+    isMoved || bucket.paused === 1 || bucket.frozen > 0 || (!isFirst && shard.member !== undefined)
   if (!isFirst && isVoid) ungrant(shard, job)
   let granted = {
     slot: record.slot,
     startAt: Math.max(record.slot, 0),
-    latest: shard.member?.latest() ?? shard.ends.far,
+    latest: shard.ends.far,
   }
   if (record.state === HANDED) {
     const found = bucket.paused === 1 ? undefined : grant(shard, job, worker, call.isChecked)
