@@ -3,35 +3,12 @@ import { isTotal } from '../core/key.ts'
 import { isSteady, type Limit } from '../core/limit.ts'
 import { lengthOf } from '../core/quota.ts'
 import type { Costs } from '../core/usage.ts'
-import { Gcra, ROUNDING } from './gcra.ts'
+import { ROUNDING } from './gcra.ts'
 import type { Breach, HistoryEvent, LimitEvent, StartEvent } from './history.ts'
 import { instant, span } from './law.ts'
 import { unitsIn } from './quota-book.ts'
+import { beginAnew, type Member, type Sharer, Sharers } from './sharers.ts'
 import { isWithin } from './totals.ts'
-
-/** A key, or a total below the one that is judged. */
-interface Member {
-  readonly name: string
-  limit: Limit | undefined
-  weight: number
-  /** Its starts, and those of its family. */
-  readonly starts: Gcra
-  frozenUntil: number
-  isPaused: boolean
-  /** Its jobs that wait, by id, each with the time since when it could go. */
-  readonly waiting: Map<string, number>
-}
-
-/** One of those who share the total. */
-interface Sharer {
-  readonly member: Member
-  /** The keys, each with all totals between it and the total that is judged. */
-  readonly ways: Map<string, readonly Member[]>
-  /** The largest use of one of its jobs. */
-  largest: number
-  /** How much more it got than another, for its weight, since any moment from which on both could go. */
-  readonly ahead: Map<Sharer, number>
-}
 
 interface Job {
   readonly key: string
@@ -51,9 +28,7 @@ export class Fairness {
   readonly breaches: Breach[] = []
   readonly #total: string
   readonly #handed: number
-  readonly #members = new Map<string, Member>()
-  readonly #sharers = new Map<Member, Sharer>()
-  readonly #sharerOf = new Map<string, Sharer>()
+  readonly #sharers: Sharers
   readonly #jobs = new Map<string, Job>()
   /** Of the family: the largest use of one job, for the weight of its child. */
   #largest = 0
@@ -61,6 +36,7 @@ export class Fairness {
   /** @param handed so much of the time of the total may have been handed over, and not have started; microseconds */
   constructor(total: string, handed = 0) {
     this.#total = total
+    this.#sharers = new Sharers(total)
     this.#handed = handed
   }
 
@@ -77,54 +53,47 @@ export class Fairness {
         break
       case 'return': {
         const job = this.#jobs.get(event.id)
-        if (job !== undefined) this.#member(job.key).waiting.set(event.id, Math.max(event.at, event.readyAt))
+        if (job !== undefined)
+          this.#sharers.member(job.key).waiting.set(event.id, Math.max(event.at, event.readyAt))
         break
       }
       case 'end': {
         const job = this.#jobs.get(event.id)
-        if (job !== undefined) this.#member(job.key).waiting.delete(event.id)
+        if (job !== undefined) this.#sharers.member(job.key).waiting.delete(event.id)
         this.#jobs.delete(event.id)
         break
       }
       case 'freeze':
-        this.#member(event.key).frozenUntil = Math.max(this.#member(event.key).frozenUntil, event.until)
+        this.#sharers.member(event.key).frozenUntil = Math.max(
+          this.#sharers.member(event.key).frozenUntil,
+          event.until,
+        )
         break
       case 'unfreeze':
-        this.#member(event.key).frozenUntil = Number.NEGATIVE_INFINITY
+        this.#sharers.member(event.key).frozenUntil = Number.NEGATIVE_INFINITY
         break
       case 'pause':
       case 'resume':
-        this.#member(event.key).isPaused = event.type === 'pause'
+        this.#sharers.member(event.key).isPaused = event.type === 'pause'
         break
     }
   }
 
   #replaceLimit({ key, limit }: LimitEvent): void {
-    const isNew = !this.#members.has(key)
-    const member = this.#member(key)
+    const isNew = !this.#sharers.has(key)
+    const member = this.#sharers.member(key)
     member.limit = limit
     member.weight = limit.weight
-    if (isNew && isTotal(key) && isWithin(key, this.#total)) this.#insert(key)
-    else if (key === this.#total) this.#beginAll()
-  }
-
-  /** A total that is new stands between its keys and the one that is judged. What the other children got before still counts. */
-  #insert(total: string): void {
-    const keys = [...this.#sharerOf.keys()].filter((key) => isWithin(key, total))
-    for (const key of keys) this.#sharerOf.delete(key)
-    for (const [member, sharer] of this.#sharers) {
-      if (!isWithin(member.name, total)) continue
-      this.#beginAnew(sharer)
-      this.#sharers.delete(member)
-    }
-    for (const key of keys) this.#sharer(key)
-    for (const job of this.#jobs.values()) if (isWithin(job.key, total)) this.#note(job)
+    if (isNew && isTotal(key) && isWithin(key, this.#total)) {
+      this.#sharers.insert(key)
+      for (const job of this.#jobs.values()) if (isWithin(job.key, key)) this.#note(job)
+    } else if (key === this.#total) this.#beginAll()
   }
 
   /** The same jobs use another amount of another limit. */
   #beginAll(): void {
     this.#largest = 0
-    for (const sharer of this.#sharers.values()) {
+    for (const sharer of this.#sharers.all()) {
       sharer.largest = 0
       sharer.ahead.clear()
     }
@@ -132,27 +101,27 @@ export class Fairness {
   }
 
   #note(job: Job): void {
-    const { limit } = this.#member(this.#total)
+    const { limit } = this.#sharers.member(this.#total)
     if (limit === undefined) return
-    const sharer = this.#sharer(job.key)
+    const sharer = this.#sharers.of(job.key)
     sharer.largest = Math.max(sharer.largest, useOf(limit, job))
     this.#largest = Math.max(this.#largest, sharer.largest / sharer.member.weight)
   }
 
   #admit(id: string, job: Job, at: number): void {
     this.#jobs.set(id, job)
-    this.#member(job.key).waiting.set(id, at)
+    this.#sharers.member(job.key).waiting.set(id, at)
     this.#note(job)
   }
 
   #start(start: StartEvent): void {
-    const went = this.#sharer(start.key)
-    const limit = this.#member(this.#total).limit
+    const went = this.#sharers.of(start.key)
+    const limit = this.#sharers.member(this.#total).limit
     if (limit !== undefined) {
       const { cost, costs = this.#jobs.get(start.id)?.costs } = start
       this.#judge(start, went, useOf(limit, { key: start.key, cost, costs }))
     }
-    this.#member(start.key).waiting.delete(start.id)
+    this.#sharers.member(start.key).waiting.delete(start.id)
     for (const member of went.ways.get(start.key)!) {
       if (member.limit !== undefined) member.starts.take(start, [member.limit])
     }
@@ -161,10 +130,10 @@ export class Fairness {
   #judge(start: StartEvent, went: Sharer, use: number): void {
     const share = use / went.member.weight
     const wentCould = this.#couldGo(went, start.at)
-    if (!wentCould) this.#beginAnew(went)
-    for (const other of this.#sharers.values()) {
+    if (!wentCould) beginAnew(went)
+    for (const other of this.#sharers.all()) {
       if (other === went) continue
-      if (!this.#couldGo(other, start.at)) this.#beginAnew(other)
+      if (!this.#couldGo(other, start.at)) beginAnew(other)
       else if (wentCould) {
         const got = Math.max(0, (went.ahead.get(other) ?? 0) + share)
         went.ahead.set(other, got)
@@ -181,53 +150,11 @@ export class Fairness {
 
   #couldGo({ ways }: Sharer, at: number): boolean {
     for (const [key, way] of ways) {
-      const { waiting } = this.#member(key)
+      const { waiting } = this.#sharers.member(key)
       if (waiting.size === 0 || !way.every((member) => isOpen(member, at))) continue
       for (const since of waiting.values()) if (since <= at) return true
     }
     return false
-  }
-
-  #beginAnew(sharer: Sharer): void {
-    for (const other of sharer.ahead.keys()) other.ahead.delete(sharer)
-    sharer.ahead.clear()
-  }
-
-  #member(name: string): Member {
-    const known = this.#members.get(name)
-    if (known !== undefined) return known
-    const member: Member = {
-      name,
-      limit: undefined,
-      weight: 1,
-      starts: new Gcra(),
-      frozenUntil: Number.NEGATIVE_INFINITY,
-      isPaused: false,
-      waiting: new Map(),
-    }
-    this.#members.set(name, member)
-    return member
-  }
-
-  /** The child of the total to which the key belongs. */
-  #sharer(key: string): Sharer {
-    const known = this.#sharerOf.get(key)
-    if (known !== undefined) return known
-    const between = [...this.#members.values()]
-      .filter(({ name }) => isTotal(name) && isWithin(name, this.#total) && isWithin(key, name))
-      .toSorted((a, b) => a.name.length - b.name.length)
-    const way = [...between, this.#member(key)]
-    const [member] = way
-    const sharer = this.#sharers.get(member!) ?? {
-      member: member!,
-      ways: new Map(),
-      largest: 0,
-      ahead: new Map(),
-    }
-    sharer.ways.set(key, way)
-    this.#sharers.set(member!, sharer)
-    this.#sharerOf.set(key, sharer)
-    return sharer
   }
 
   #report({ at, id, key }: StartEvent, went: Sharer, other: Sharer, got: number, most: number): void {

@@ -67,7 +67,7 @@ async function recovery(stage: RedisStage) {
 /** Asks for the slots of all of them, until each has one. */
 async function gateAll(stage: RedisStage, handed: readonly HandedJob[], lease = LEASE): Promise<void> {
   for (let left = handed; left.length > 0; ) {
-    const asked = left.map((job) => ({ ...job, worker: 'w1', lead: 0, lease }))
+    const asked = left.map((job) => ({ ...job, worker: 'w1', lead: 0, error: 0, lease }))
     const { answers } = await stage.backend.verbs.gate(0, asked, at(DUE))
     left = left.filter((_, index) => answers[index]!.kind === 'wait')
   }
@@ -164,7 +164,7 @@ export const LARGEST_CALLS: Readonly<Record<string, LargestCall>> = {
     prepare: async (stage) => {
       await admit(stage, 3)
       const handed = (await handAll(stage)).slice(0, 50)
-      const named = { worker: 'w1', lead: 0, lease: LEASE }
+      const named = { worker: 'w1', lead: 0, error: 0, lease: LEASE }
       return () =>
         stage.backend.verbs.gate(
           0,
@@ -176,7 +176,7 @@ export const LARGEST_CALLS: Readonly<Record<string, LargestCall>> = {
   'give back all behind the jobs that look for a slot': {
     verb: 'gate',
     prepare: async (stage) => {
-      const named = { worker: 'w1', lead: 0, lease: LEASE }
+      const named = { worker: 'w1', lead: 0, error: 0, lease: LEASE }
       const asked = (await handDeep(stage)).map((job) => ({ ...job, ...named }))
       for (let bucket = 0; bucket < 50; bucket++) await stage.backend.verbs.pause(key(bucket), at(DUE))
       return () => stage.backend.verbs.gate(0, asked, at(DUE))

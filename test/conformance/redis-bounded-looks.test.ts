@@ -25,7 +25,14 @@ async function afterAnOutage(): Promise<RedisStage> {
     const asked = keys.map((key) => ({ ...request(`${key}-${n}`), key, deadline: Number.POSITIVE_INFINITY }))
     await stage.backend.verbs.admitMany(asked, at(n))
     const jobs = await stage.hand(n)
-    const requests = jobs.map((job) => ({ ...job, worker: 'w', lead: 0, lease: HOUR, hasData: false }))
+    const requests = jobs.map((job) => ({
+      ...job,
+      worker: 'w',
+      lead: 0,
+      error: 0,
+      lease: HOUR,
+      hasData: false,
+    }))
     await stage.backend.verbs.gate(0, requests, at(n))
     const outcome = { kind: 'retry', error: 'no', delay: HOUR } as const
     await stage.backend.verbs.finish(

@@ -175,7 +175,7 @@ describe('one bucket with a foreign value', () => {
         gate: () =>
           stage.backend.verbs.gate(
             0,
-            both.map((job) => ({ ...job, worker: 'w1', lead: 0, lease: 1_000_000 })),
+            both.map((job) => ({ ...job, worker: 'w1', lead: 0, error: 0, lease: 1_000_000 })),
             at(1),
           ),
         start: () =>

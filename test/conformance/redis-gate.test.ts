@@ -55,7 +55,7 @@ describe('grants', () => {
     await stage.lineUp('xyz', 0)
     await stage.lineUp('b', 0, { key: 'b' })
     const handed = await stage.hand(0, 250)
-    const asked = handed.map((job) => ({ ...job, worker: 'w1', lead: 0, lease: SECOND }))
+    const asked = handed.map((job) => ({ ...job, worker: 'w1', lead: 0, error: 0, lease: SECOND }))
     const { answers, now } = await stage.backend.verbs.gate(0, asked.toReversed(), at(0))
     const kinds = Object.fromEntries(answers.map(({ kind }, index) => [asked.toReversed()[index]!.id, kind]))
     expect(kinds).toEqual({ x: 'granted', y: 'wait', z: 'wait', b: 'granted' })

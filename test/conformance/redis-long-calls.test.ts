@@ -47,7 +47,7 @@ test('a gate that sends many jobs back lets the others ask again', async () => {
   const heads = headsOf(await handMany(stage))
   for (let bucket = 0; bucket < BUCKETS; bucket++) await stage.backend.verbs.pause(key(bucket), at(1))
   const ask = async (jobs: readonly HandedJob[]): Promise<readonly GateAnswer[]> => {
-    const named = { worker: 'w1', lead: 0, lease: LEASE }
+    const named = { worker: 'w1', lead: 0, error: 0, lease: LEASE }
     return (
       await stage.backend.verbs.gate(
         0,

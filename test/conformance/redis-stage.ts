@@ -93,7 +93,7 @@ export class RedisStage {
 
   async gate(job: HandedJob, seconds: number, part: Partial<GateRequest> = {}) {
     await this.#pass(seconds)
-    const asked = { worker: 'w1', lead: 0, lease: 30 * SECOND, ...job, ...part }
+    const asked = { worker: 'w1', lead: 0, error: 0, lease: 30 * SECOND, ...job, ...part }
     return (await this.backend.verbs.gate(0, [asked], at(seconds))).answers[0]!
   }
 

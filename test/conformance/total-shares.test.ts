@@ -301,7 +301,7 @@ describe('on Redis, a slot that a worker gave up', () => {
       // Of each two attempts of this child, one does not come about.
       if (job.key === 'a/unlucky' && burned <= counts['a/unlucky']) {
         burned++
-        await verbs.gate(0, [{ ...job, worker: 'test', lead: 0, lease: 1e9 }], now)
+        await verbs.gate(0, [{ ...job, worker: 'test', lead: 0, error: 0, lease: 1e9 }], now)
         const outcome = { kind: 'back', worker: 'test' } as const
         await verbs.finish(0, [{ ...job, outcome }], now)
         continue
@@ -325,7 +325,7 @@ test('on Redis, the gate asks all totals above a job, and not the innermost alon
   const keys = ['a/x/1', 'a/x/2', 'a/x/3']
   for (const key of keys) await verbs.admit(request(key.replaceAll('/', '-'), { key }), at(0))
   const { jobs } = await claim(verbs, at(0.1), 250_000, 200)
-  const asked = jobs.map((job) => ({ ...job, worker: 'test', lead: 0, lease: 1e9 }))
+  const asked = jobs.map((job) => ({ ...job, worker: 'test', lead: 0, error: 0, lease: 1e9 }))
   const { answers } = await verbs.gate(0, asked, at(0.1))
   const times = answers.flatMap((answer) => (answer.kind === 'granted' ? [answer.startAt] : []))
   expect(times).toEqual([at(0.1), at(0.2), at(0.3)])

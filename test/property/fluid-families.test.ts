@@ -145,7 +145,8 @@ const handingOver = ({ verbs }: RedisBackend): Line => {
   let jobs = 0
   const ask = async (job: (typeof handed)[number], now: number) => {
     if (job.startsAt < NEVER || job.asksAt > now) return
-    const [answer] = (await verbs.gate(0, [{ ...job, worker: 'test', lead: 0, lease: HOUR }], now)).answers
+    const [answer] = (await verbs.gate(0, [{ ...job, worker: 'test', lead: 0, error: 0, lease: HOUR }], now))
+      .answers
     if (answer?.kind === 'wait') job.asksAt = answer.until
     else if (answer?.kind === 'granted')
       Object.assign(job, { startsAt: answer.startAt, cost: answer.job.cost })

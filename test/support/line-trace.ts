@@ -115,7 +115,7 @@ export class LineTrace {
   /** `isHeard` false: the answer is lost. */
   async gate(delivery: Delivery, isHeard: boolean): Promise<void> {
     const { id, epoch, worker, missed } = delivery
-    const asked = { id, epoch, worker, lead: 0, lease: LEASE }
+    const asked = { id, epoch, worker, lead: 0, error: 0, lease: LEASE }
     const requests = [missed === undefined ? asked : { ...asked, missed }]
     const answer = (await this.#backend.verbs.gate(0, requests, this.now)).answers[0]!
     // Reported again to the same worker, which asks again only where it has not heard.

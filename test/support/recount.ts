@@ -61,7 +61,12 @@ const SCRIPT = withLibraries(
     end
     for _, path in ipairs(redis.call('HKEYS', K.totals)) do
       local total = family.total(path)
-      if total.parent ~= '' then count_child(total.parent, path, total) end
+      if total.parent ~= '' then
+        count_child(total.parent, path, total)
+        for _, set in ipairs({ 'due', 'turns' }) do
+          if redis.call('ZSCORE', K[set], path) then wrong[#wrong + 1] = path .. ' stands in ' .. set .. ', and its outermost total does' end
+        end
+      end
     end
     for _, path in ipairs(redis.call('HKEYS', K.totals)) do
       local total, counted = family.total(path), sums[path] or {}

@@ -313,7 +313,7 @@ export function claim(verbs: Verbs, now: number, lookAhead: number, most = 1) {
 
 /** Takes a job that was handed over through the gate, and starts it immediately. */
 export async function startHanded(verbs: Verbs, handed: HandedJob, now: number, shard = 0): Promise<Started> {
-  const asked = { ...handed, worker: 'test', lead: 0, lease: HOUR }
+  const asked = { ...handed, worker: 'test', lead: 0, error: 0, lease: HOUR }
   let [answer] = (await verbs.gate(shard, [asked], now)).answers
   let fetched: string | undefined
   if (answer?.kind === 'data') {

@@ -39,7 +39,7 @@ end
 local function answer(at)
   local id, epoch, worker = ARGV[at], number(ARGV[at + 1]), ARGV[at + 2]
   local lead, lease, missed = number(ARGV[at + 3]), number(ARGV[at + 4]), ARGV[at + 5]
-  local has_data = ARGV[at + 6] == '1'
+  local has_data, off = ARGV[at + 6] == '1', number(ARGV[at + 7])
   local state, bucket, is_foreign = read_handed(id, false, true)
   local is_readable, job = pcall(read_job, id)
   if is_foreign or not is_readable or job and usage.names_costs(job.settings) and not usage.named(job.settings) then return { 'foreign' } end
@@ -70,7 +70,7 @@ local function answer(at)
   if not is_first and (is_void or bucket.granted ~= id) then ungrant(bucket, job, state) end
   local slot, start_at, due, latest = state.slot, math.max(state.slot, now), state.slot, INF
   if state.state == 'handed' then
-    if bucket.paused == 0 then slot, start_at, due, latest = grant(bucket, meta, job, state, worker, now, lead, number(ARGV[at + 7])) end
+    if bucket.paused == 0 then slot, start_at, due, latest = grant(bucket, meta, job, state, worker, now, lead, off) end
     local is_returned = bucket.paused == 1 or not slot
     local is_late = not is_returned and start_at > job.deadline + bucket.tolerance
     if (is_returned or is_late) and not pcall(read_line, bucket) then return { 'foreign' } end
@@ -101,7 +101,7 @@ local function answer(at)
   hold_lease(meta, id, is_turn(id) and turn_parts ~= '1' and math.min(now + lease, start_at + NEWS) or now + lease)
   return {
     -- A worker that is later than `latest` asks again: the bucket may have been frozen meanwhile.
-    'granted', text(slot), text(start_at), text(math.min(start_at + FARTHEST_SLOT + 2 * number(ARGV[at + 7]), latest)), text(bucket.tolerance), job.key,
+    'granted', text(slot), text(start_at), text(math.min(start_at + FARTHEST_SLOT + 2 * off, latest)), text(bucket.tolerance), job.key,
     text(job.cost), job.settings, has_data and '' or job.data or '', text(job.admittedAt), text(state.attempt), text(state.fence),
     job.traceparent, bucket.pattern, text(bucket.lastStart), text(spacing_after_start(bucket)),
     -- Of a turn, `crashes` counts lost handovers, not handlers that were cut off.

@@ -47,8 +47,8 @@ export interface GateRequest extends HandedJob {
   readonly missed?: number
   /** The data were fetched: the answer shall not carry them. */
   readonly hasData?: boolean
-  /** By how much its clock may be off from that of the store, either way; microseconds, 0 by default. */
-  readonly error?: number
+  /** By how much its clock may be off from that of the store, either way; microseconds. */
+  readonly error: number
 }
 
 export interface GateReply {
@@ -108,7 +108,7 @@ export function gateVerb(
       lease,
       missed ?? '',
       hasData ? '1' : '0',
-      error ?? 0,
+      error,
     ])
     const known = rules.nameOf(shard) ?? ''
     const call = [now ?? '', keep, known, requests.length, ...values]

@@ -20,7 +20,7 @@ export interface SampleCall {
 }
 
 const now = at(NOW)
-const worker = { worker: 'w1', lead: 0, lease: 30_000_000 }
+const worker = { worker: 'w1', lead: 0, error: 0, lease: 30_000_000 }
 
 /** Ways to call scripts below totals. */
 const FAMILY_WAYS: readonly ((shard: BusyShard) => unknown)[] = [

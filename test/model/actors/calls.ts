@@ -11,8 +11,8 @@ import { renew, start } from '../store/verbs/start.ts'
 import { fenceFor, stampFor } from './stamps.ts'
 import type { World } from './world.ts'
 
-/** One call of a verb, and what the model answered: what a walk repeats on the real store. */
-export type Call =
+/** One call of a verb for one job, or by one scheduler, and what the model answered. */
+export type CallOfOne =
   | { readonly verb: 'admit'; readonly job: number; readonly answer: Verdict }
   | { readonly verb: 'claim'; readonly scheduler: number; readonly answer: readonly number[] | undefined }
   | ({ readonly verb: 'gate'; readonly answer: GateAnswer } & Omit<GateCall, 'fence'>)
@@ -24,6 +24,10 @@ export type Call =
       readonly answer: boolean
     }
   | ({ readonly verb: 'finish'; readonly answer: boolean } & FinishCall)
+
+/** One call of a verb, and what the model answered: what a walk repeats on the real store. */
+export type Call =
+  | CallOfOne
   | {
       readonly verb: 'renew'
       readonly jobs: readonly { readonly job: number; readonly epoch: number }[]

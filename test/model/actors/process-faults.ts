@@ -1,36 +1,11 @@
 import { GONE, LATE_SENDER } from '../store/shard.ts'
 import { excuseHanded } from './network.ts'
-import { PLACES, type Transition } from './transition.ts'
+import { stopping } from './stopping.ts'
+import { PLACES, type Step, type Transition } from './transition.ts'
 import { FREE, SCHEDULERS, WORKERS, type World } from './world.ts'
 
 const ofWorkers = { ways: () => WORKERS, describe: (_: World, way: number) => `worker ${way + 1}` }
 const ofSchedulers = { ways: () => SCHEDULERS, describe: (_: World, way: number) => `scheduler ${way + 1}` }
-
-const stopWorker: Transition = {
-  name: 'is stopped',
-  verb: PLACES.process,
-  isFault: true,
-  ...ofWorkers,
-  take({ world }, way) {
-    const { state, entries } = world.workers[way]!
-    if (state.isStopped === 1 || !world.spend('stop')) return false
-    state.isStopped = 1
-    for (const entry of entries) if (entry.phase !== FREE) entry.isHit = 1
-    return true
-  },
-}
-
-const continueWorker: Transition = {
-  name: 'goes on',
-  verb: PLACES.process,
-  ...ofWorkers,
-  take({ world }, way) {
-    const { state } = world.workers[way]!
-    if (state.isStopped === 0) return false
-    state.isStopped = 0
-    return true
-  },
-}
 
 const killWorker: Transition = {
   name: 'is killed, and another takes its place',
@@ -54,31 +29,6 @@ const killWorker: Transition = {
       for (const job of shard.jobs) if (job.worker === way + 1) job.worker = name
     }
     if (isSender) world.late.worker = LATE_SENDER
-    return true
-  },
-}
-
-const stopScheduler: Transition = {
-  name: 'is stopped',
-  verb: PLACES.process,
-  isFault: true,
-  ...ofSchedulers,
-  take({ world }, way) {
-    const { state } = world.schedulers[way]!
-    if (state.isStopped === 1 || !world.spend('stop')) return false
-    state.isStopped = 1
-    return true
-  },
-}
-
-const continueScheduler: Transition = {
-  name: 'goes on',
-  verb: PLACES.process,
-  ...ofSchedulers,
-  take({ world }, way) {
-    const { state } = world.schedulers[way]!
-    if (state.isStopped === 0) return false
-    state.isStopped = 0
     return true
   },
 }
@@ -108,10 +58,8 @@ const killScheduler: Transition = {
 }
 
 export const processFaults = [
-  stopWorker,
-  continueWorker,
+  ...stopping<Step>(ofWorkers, ({ workers }, way) => workers[way]!),
   killWorker,
-  stopScheduler,
-  continueScheduler,
+  ...stopping<Step>(ofSchedulers, ({ schedulers }, way) => schedulers[way]!),
   killScheduler,
 ]

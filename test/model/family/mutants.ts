@@ -45,6 +45,12 @@ const TABLE = {
       to: 'child.tag = child.tag + math.max(0, sign) * use / child.weight',
     },
   },
+  'return-joins-anew': {
+    what: 'a child whose only job comes back joins as a newcomer does',
+    law: 'L12 charged for nothing',
+    setup: { ...TWO_AND_ONE, returns: 1 },
+    patch: { script: '*', from: 'sign == -1 and child.standing == OUT', to: 'false' },
+  },
   'parent-not-enforced': {
     what: 'the gate asks the innermost total alone',
     law: 'L2 spacing of a total',

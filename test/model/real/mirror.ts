@@ -200,7 +200,7 @@ export class Mirror implements Names {
   async #gate(call: Extract<Call, { verb: 'gate' }>): Promise<readonly [unknown, unknown]> {
     const { job, epoch, worker, missed } = call
     const lease = this.#world.setup.durations.lease * TICK
-    const asked = { ...this.#handed(job, epoch), worker: this.workers[worker]!, lead: 0, lease }
+    const asked = { ...this.#handed(job, epoch), worker: this.workers[worker]!, lead: 0, error: 0, lease }
     const request = missed === undefined ? asked : { ...asked, missed: this.instant(missed) }
     const [answer] = (await this.#backends[0].verbs.gate(0, [request], this.#now)).answers
     if (call.answer.kind !== 'granted' || answer?.kind !== 'granted') return [call.answer.kind, answer?.kind]

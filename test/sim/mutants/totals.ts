@@ -56,7 +56,7 @@ export const TOTALS: readonly Mutant[] = [
     name: 'wait-without-shares',
     subject: 'promised waits',
     seeds: 10,
-    what: 'what a job is told to wait at most counts with its own units alone, and not with the shares of others',
+    what: 'the longest wait that a job is promised counts only its own units, and not the shares of others',
     edits: [
       {
         file: `${LIB}/above.lua`,

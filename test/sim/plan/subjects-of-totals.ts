@@ -46,7 +46,7 @@ export const OF_TOTALS = {
       jobs: jobs(random, 40, { on: own, span: 300 }),
     }
   },
-  /** Jobs of children with weights, below one total or two, are told how long they wait at most. */
+  /** Jobs of children with weights, below one total or two, ask for their longest wait. */
   'promised waits': (random) => {
     const isDeep = random.chance(0.5)
     const own = children(random, random.between(2, 5), [20, 90]).map((key, n) => ({

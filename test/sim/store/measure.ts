@@ -84,7 +84,7 @@ async function verbs(path: string): Promise<void> {
     )
     for (const job of jobs) {
       label = 'gate'
-      await verbs.gate(0, [{ ...job, worker: 'w', lead: 0, lease: 60 * SECOND }], now)
+      await verbs.gate(0, [{ ...job, worker: 'w', lead: 0, error: 0, lease: 60 * SECOND }], now)
       label = 'start'
       await verbs.start(0, [{ ...job, startedAt: now }], now)
       label = 'finish'

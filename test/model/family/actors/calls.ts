@@ -1,3 +1,4 @@
+import type { CallOfOne } from '../../actors/calls.ts'
 import type { Verdict } from '../../store/verbs/admit.ts'
 import type { FinishCall } from '../../store/verbs/finish.ts'
 import type { GateAnswer, GateCall } from '../../store/verbs/gate.ts'
@@ -8,17 +9,7 @@ import type { FamilyWorld } from './world.ts'
 
 /** Jobs are named by their numbers in the setup. */
 export type FamilyCall =
-  | { readonly verb: 'admit'; readonly job: number; readonly answer: Verdict }
-  | { readonly verb: 'claim'; readonly scheduler: number; readonly answer: readonly number[] | undefined }
-  | ({ readonly verb: 'gate'; readonly answer: GateAnswer } & Omit<GateCall, 'fence'>)
-  | {
-      readonly verb: 'start'
-      readonly job: number
-      readonly epoch: number
-      readonly startedAt: number
-      readonly answer: boolean
-    }
-  | ({ readonly verb: 'finish'; readonly answer: boolean } & FinishCall)
+  | CallOfOne
   | { readonly verb: 'renew'; readonly job: number; readonly epoch: number; readonly answer: boolean }
   | { readonly verb: 'recover'; readonly answer: readonly LostJob[] }
 

@@ -3,7 +3,9 @@ import type { Space } from '../../check/space.ts'
 import { isEnded } from '../../store/leave.ts'
 import { ABSENT } from '../../store/shard.ts'
 import { FamilyCalls } from '../actors/calls.ts'
-import { others } from '../actors/others.ts'
+import { faults } from '../actors/faults.ts'
+import { toWorkers } from '../actors/schedulers.ts'
+import { tick } from '../actors/time.ts'
 import { type FamilyStep, type FamilyTransition, workers } from '../actors/workers.ts'
 import { FamilyWorld } from '../actors/world.ts'
 import { judgeState } from '../laws.ts'
@@ -11,7 +13,7 @@ import type { FamilySetup } from '../setup.ts'
 import { FamilyCanonical } from './canonical.ts'
 
 /** All that can happen. */
-export const FAMILY_TRANSITIONS: readonly FamilyTransition[] = [...others, ...workers]
+export const FAMILY_TRANSITIONS: readonly FamilyTransition[] = [...toWorkers, ...workers, ...faults, tick]
 
 /** The model of a family below totals. */
 export function familySpace(

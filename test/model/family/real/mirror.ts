@@ -171,6 +171,7 @@ export class FamilyMirror {
       ...this.#handed(job, epoch),
       worker: this.#workers[worker]!,
       lead: 0,
+      error: 0,
       lease: lease * TICK,
     }
     const request = missed === undefined ? asked : { ...asked, missed: this.#instant(missed) }

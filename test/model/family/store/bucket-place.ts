@@ -120,7 +120,8 @@ export class BucketPlace implements Child, Member {
         bucket.virtual = Math.max(bucket.virtual, place.tag)
       }
       if (!isKept) place.tag += sign * share
-      if (sign === -1 && place.standing === OUT) place.standing = IN
+      const isAlone = sign === -1 && place.standing === OUT
+      if (isAlone && !family.has('return-joins-anew')) place.standing = IN
       bucket.highest = Math.max(bucket.highest, place.tag)
       family.touch(child.parent!)
     }

@@ -1,0 +1,103 @@
+import { isTotal } from '../core/key.ts'
+import type { Limit } from '../core/limit.ts'
+import { Gcra } from './gcra.ts'
+import { isWithin } from './totals.ts'
+
+/** A key, or a total below the one that is judged. */
+export interface Member {
+  readonly name: string
+  limit: Limit | undefined
+  weight: number
+  /** Its starts, and those of its family. */
+  readonly starts: Gcra
+  frozenUntil: number
+  isPaused: boolean
+  /** Its jobs that wait, by id, each with the time since when it could go. */
+  readonly waiting: Map<string, number>
+}
+
+/** One of those who share the total. */
+export interface Sharer {
+  readonly member: Member
+  /** The keys, each with all totals between it and the total that is judged. */
+  readonly ways: Map<string, readonly Member[]>
+  /** The largest use of one of its jobs. */
+  largest: number
+  /** How much more it got than another, for its weight, since any moment from which on both could go. */
+  readonly ahead: Map<Sharer, number>
+}
+
+/** Who shares a total: its keys and the totals below it, and to which child of the total each key belongs. */
+export class Sharers {
+  readonly #total: string
+  readonly #members = new Map<string, Member>()
+  readonly #sharers = new Map<Member, Sharer>()
+  readonly #sharerOf = new Map<string, Sharer>()
+
+  constructor(total: string) {
+    this.#total = total
+  }
+
+  all(): Iterable<Sharer> {
+    return this.#sharers.values()
+  }
+
+  has(name: string): boolean {
+    return this.#members.has(name)
+  }
+
+  member(name: string): Member {
+    const known = this.#members.get(name)
+    if (known !== undefined) return known
+    const member: Member = {
+      name,
+      limit: undefined,
+      weight: 1,
+      starts: new Gcra(),
+      frozenUntil: Number.NEGATIVE_INFINITY,
+      isPaused: false,
+      waiting: new Map(),
+    }
+    this.#members.set(name, member)
+    return member
+  }
+
+  /** The child of the total to which the key belongs. */
+  of(key: string): Sharer {
+    const known = this.#sharerOf.get(key)
+    if (known !== undefined) return known
+    const between = [...this.#members.values()]
+      .filter(({ name }) => isTotal(name) && isWithin(name, this.#total) && isWithin(key, name))
+      .toSorted((a, b) => a.name.length - b.name.length)
+    const way = [...between, this.member(key)]
+    const [member] = way
+    const sharer = this.#sharers.get(member!) ?? {
+      member: member!,
+      ways: new Map(),
+      largest: 0,
+      ahead: new Map(),
+    }
+    sharer.ways.set(key, way)
+    this.#sharers.set(member!, sharer)
+    this.#sharerOf.set(key, sharer)
+    return sharer
+  }
+
+  /** A total that is new stands between its keys and the one that is judged. What the other children got before still counts. */
+  insert(total: string): void {
+    const keys = [...this.#sharerOf.keys()].filter((key) => isWithin(key, total))
+    for (const key of keys) this.#sharerOf.delete(key)
+    for (const [member, sharer] of this.#sharers) {
+      if (!isWithin(member.name, total)) continue
+      beginAnew(sharer)
+      this.#sharers.delete(member)
+    }
+    for (const key of keys) this.of(key)
+  }
+}
+
+/** What the child got is compared with what others get from now on. */
+export function beginAnew(sharer: Sharer): void {
+  for (const other of sharer.ahead.keys()) other.ahead.delete(sharer)
+  sharer.ahead.clear()
+}
