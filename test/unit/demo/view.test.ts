@@ -4,7 +4,7 @@ import { RunLog } from '../../../src/demo/run-log.ts'
 import { ACCOUNT, madeUpTenants } from './made-up-runs.ts'
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] })
   vi.stubEnv('NO_COLOR', '')
   vi.stubEnv('TERM', 'xterm')
 })
@@ -99,8 +99,8 @@ describe('the view of the demo', () => {
       'without velvet-rope',
       '  0.0 s  acme 0 calls, 0 × 429',
       'with velvet-rope',
-      '  0.0 s  acme 0/3 waiting, 0 called, 0 × 429',
-      '  0.0 s  acme 0/3 waiting, 0 called, 0 × 429',
+      '  1.0 s  acme 0/3 waiting, 0 called, 0 × 429',
+      '  1.0 s  acme 0/3 waiting, 0 called, 0 × 429',
       '',
       'Two tenants behind one account of 5/s; initech sends 8 jobs at once',
       '',
