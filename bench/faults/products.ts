@@ -74,15 +74,15 @@ const bottleneck: FaultProduct = {
     const limiter = new Bottleneck({ id: KEY, connection, minTime: INTERVAL_MS })
     limiter.on('error', () => undefined)
     await limiter.ready()
+    const queued = new Map<string, () => void>()
+    limiter.on('queued', ({ options }: { options: { id?: string } }) => {
+      queued.get(options.id ?? '')?.()
+      queued.delete(options.id ?? '')
+    })
     return (id) =>
       new Promise((resolve) => {
         const name = `j${id}`
-        const onQueued = (info: { options: { id?: string } }) => {
-          if (info.options.id !== name) return
-          limiter.removeListener?.('queued', onQueued)
-          resolve()
-        }
-        limiter.on('queued', onQueued)
+        queued.set(name, resolve)
         // It resolves when the job has run.
         void limiter.schedule({ id: name }, () => handler!(id)).catch(() => undefined)
       })

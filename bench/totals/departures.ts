@@ -115,7 +115,7 @@ async function onRedis(children: number, departures: number, isTotal: boolean): 
     if (claim.jobs.length === 0) now = Math.max(now + 1_000, claim.nextClaim)
     for (let open: readonly Handed[] = claim.jobs; open.length > 0; ) {
       const some = open.slice(0, OF_A_WORKER)
-      const asks = some.map(({ id, epoch }) => ({ id, epoch, worker: 'w', lead: 0, lease: HOUR }))
+      const asks = some.map(({ id, epoch }) => ({ id, epoch, worker: 'w', lead: 0, lease: HOUR, error: 0 }))
       const { answers } = await verbs.gate(0, asks, now)
       const granted: (Handed & { readonly startedAt: number })[] = []
       const again: Handed[] = []
