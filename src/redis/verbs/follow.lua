@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- waiting | retrying -> granted, without a slot: gives a worker the next jobs of a fast bucket, which it starts in order, each after the one
 -- before it as the pace wants ("a run": see run.lua). All jobs of such a bucket that were handed over and have not started are with one worker.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting head handover grant member summed chain total share standing under begun run
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting head handover grant member summed chain total share standing places under begun run
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', name by which the caller knows the shard | '', worker, lease, key, last epoch of its jobs of which the worker knows | 0, how many more it takes

@@ -57,8 +57,8 @@ const TABLE = {
     setup: TWO_LEVELS,
     patch: {
       script: '*',
-      from: 'later = math.max(later, total.next, total.frozen, ',
-      to: 'if index == 1 then later = math.max(later, total.next, total.frozen) end later = math.max(later, ',
+      from: 'at = math.max(at, total.next, total.frozen, ',
+      to: 'if index == 1 then at = math.max(at, total.next, total.frozen) end at = math.max(at, ',
     },
   },
 } as const satisfies Readonly<Record<string, FamilyMutant>>

@@ -16,12 +16,7 @@ export const TOTALS: readonly Mutant[] = [
         replace: 'child.standing = IN',
       },
       {
-        file: `${LIB}/joining.lua`,
-        find: 'math.max(child.tag, total.virtual - total.largest)',
-        replace: 'child.tag',
-      },
-      {
-        file: `${LIB}/joining.lua`,
+        file: `${LIB}/places.lua`,
         find: 'math.max(tag, total.virtual - total.largest)',
         replace: 'tag',
       },
@@ -46,9 +41,9 @@ export const TOTALS: readonly Mutant[] = [
     edits: [
       {
         file: `${LIB}/under.lua`,
-        find: '        later = math.max(later, total.next, total.frozen, ',
+        find: '      at = math.max(at, total.next, total.frozen, ',
         replace:
-          '        if index == 1 then later = math.max(later, total.next, total.frozen) end later = math.max(later, ',
+          '      if index == 1 then at = math.max(at, total.next, total.frozen) end at = math.max(at, ',
       },
     ],
   },

@@ -39,7 +39,7 @@ do
 
   -- The bucket whose head departs next below the outermost total, if one does by `horizon`. `only_turns`: there is no room for jobs.
   function family.choose(outermost, horizon, only_turns)
-    local total, set = outermost, only_turns and K.callers or K.ready
+    local total = outermost
     family.horizon = horizon
     for _ = 1, MOST_LOOKS do
       family.settle_all()
@@ -64,8 +64,7 @@ do
         family.settle(total)
         total = outermost
       else
-        local first = redis.call('ZRANGE', set .. total.n, 0, 0, 'WITHSCORES')
-        local name, tag = first[1], tonumber(first[2])
+        local name, tag = family.first_ready(total, only_turns)
         if not name then
           if total == outermost then return nil end
           if only_turns then redis.call('ZREM', K.callers .. family.total(total.parent).n, total.key) else family.settle(total) end

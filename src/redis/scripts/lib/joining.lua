@@ -17,12 +17,13 @@ do
       end
     end
     total.moves[name] = nil
-    return math.max(child.tag, total.virtual - total.largest)
+    return family.tag_of_ready(total, child.tag)
   end
 
   -- Lets those join whose own limits let them go by then. Returns whether there are more of them than one call takes, and
   -- whether some have joined.
   function family.wake(total, horizon)
+    if family.later_from(total) > horizon then return false, false end
     local names = redis.call('ZRANGEBYSCORE', K.later .. total.n, '-inf', horizon, 'LIMIT', 0, MOST_WOKEN - woken)
     if #names == 0 then return woken == MOST_WOKEN and redis.call('ZCOUNT', K.later .. total.n, '-inf', horizon) > 0, false end
     local raws, ready, callers = redis.call('HMGET', K.buckets, unpack(names)), {}, {}
@@ -32,7 +33,7 @@ do
       local tag = raw and total.turns == 0 and family.tag_of(raw)
       if tag then
         total.moves[name] = nil
-        ready[#ready + 1], ready[#ready + 2] = math.max(tag, total.virtual - total.largest), name
+        ready[#ready + 1], ready[#ready + 2] = family.tag_of_ready(total, tag), name
       elseif is_total(name) then child = family.total(name)
       else
         bucket = family.bucket(name, raw)
@@ -51,6 +52,7 @@ do
     end
     woken = woken + #names
     redis.call('ZREM', K.later .. total.n, unpack(names))
+    family.forget_places(total)
     if #ready > 0 then redis.call('ZADD', K.ready .. total.n, unpack(ready)) end
     if #callers > 0 then redis.call('ZADD', K.callers .. total.n, unpack(callers)) end
     return woken == MOST_WOKEN and redis.call('ZCOUNT', K.later .. total.n, '-inf', horizon) > 0, true

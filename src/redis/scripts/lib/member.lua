@@ -3,21 +3,25 @@
 
 do
   -- What the record of a bucket has at its end where the bucket is below totals: the slots that it has of them, and its place.
-  local SLOTS, SLOT, PLACE, PLACE_SIZE = '<Bs', '<dd', '<ddB', 17
+  local SLOTS, SLOT, PLACE, PLACE_SIZE, WITHOUT_SLOTS = '<Bs', '<dd', '<ddB', 17, '<BsddB'
   -- Where a bucket was below no total.
   local NONE = {}
 
   function family.unpack_member(raw, at)
-    local slots, chain, stop = struct.unpack(SLOTS, raw, at)
-    local member = { weight = 1, tag = 0, standing = 0, chain = chain, slots = {}, counted = {} }
-    for index = 1, slots do member.slots[index], member.counted[index], stop = struct.unpack(SLOT, raw, stop) end
-    member.weight, member.tag, member.standing, stop = struct.unpack(PLACE, raw, stop)
+    local slots, chain, weight, tag, standing, stop = struct.unpack(WITHOUT_SLOTS, raw, at)
+    local member = { weight = weight, tag = tag, standing = standing, chain = chain, slots = {}, counted = {}, totals = false }
+    if slots > 0 then
+      stop = stop - PLACE_SIZE
+      for index = 1, slots do member.slots[index], member.counted[index], stop = struct.unpack(SLOT, raw, stop) end
+      member.weight, member.tag, member.standing, stop = struct.unpack(PLACE, raw, stop)
+    end
     -- No numbers of ours.
     if member.tag - member.tag ~= 0 or not (member.weight > 0 and member.weight < INF) then error('member') end
     return member, stop
   end
 
   function family.pack_member(member)
+    if #member.slots == 0 then return struct.pack(WITHOUT_SLOTS, 0, member.chain, member.weight, member.tag, member.standing) end
     local slots, place = {}, struct.pack(PLACE, member.weight, member.tag, member.standing)
     for index, slot in ipairs(member.slots) do slots[index] = struct.pack(SLOT, slot, member.counted[index]) end
     return struct.pack(SLOTS, #member.slots, member.chain) .. table.concat(slots) .. place

@@ -11,7 +11,7 @@ do
 
   -- The job that is first below a total, as a member of its list; nil: none can be read.
   function family.head_below(total)
-    local name = redis.call('ZRANGE', K.ready .. total.n, 0, 0)[1] or redis.call('ZRANGE', K.later .. total.n, 0, 0)[1]
+    local name = family.first_ready(total) or redis.call('ZRANGE', K.later .. total.n, 0, 0)[1]
     if not name then return nil end
     if is_total(name) then
       local child = family.total(name)
@@ -24,9 +24,8 @@ do
   -- When the total lets the next job below it be handed over: behind what was handed over before; Infinity: not before something changes.
   -- And whether any of those below it waits.
   function family.due_of(total)
-    local is_ready = redis.call('EXISTS', K.ready .. total.n) == 1
-    local first = redis.call('ZRANGE', K.later .. total.n, 0, 0, 'WITHSCORES')[2]
-    local later, has_work = first and tonumber(first) or INF, is_ready or first ~= nil
+    local is_ready, later, is_later = family.first_ready(total) ~= nil, family.later_from(total)
+    local has_work = is_ready or is_later
     if total.paused == 1 or not is_ready and later == INF or usage.is_full(total, total.running + total.inHanded) then return INF, has_work end
     -- What was handed over has slots from now on.
     local projection = projection_of(total, total.handed > 0 and time_read or -INF)
@@ -43,21 +42,6 @@ do
     local at = usage.room_at(parts, use, together, soonest)
     -- Meanwhile another may come whose turn is first, and which may need less.
     return at == soonest and due or math.max(soonest, math.min(at, later)), has_work
-  end
-
-  -- Those whose places changed move in the sets of the total: each stands in `later`, by when its own limits let it go.
-  function family.place(total)
-    local later, moved, gone = {}, {}, {}
-    for name, due in pairs(total.moves) do
-      moved[#moved + 1] = name
-      if due then later[#later + 1], later[#later + 2] = due == INF and '+inf' or due, name else gone[#gone + 1] = name end
-    end
-    if #moved == 0 then return end
-    total.moves = {}
-    redis.call('ZREM', K.ready .. total.n, unpack(moved))
-    if total.turns > 0 or total.hadTurns then redis.call('ZREM', K.callers .. total.n, unpack(moved)) end
-    if #later > 0 then redis.call('ZADD', K.later .. total.n, unpack(later)) end
-    if #gone > 0 then redis.call('ZREM', K.later .. total.n, unpack(gone)) end
   end
 
   -- What the first job below the child uses of the total.

@@ -25,15 +25,20 @@ do
     local totals, own, charges = family.totals_of(bucket), usage.of(bucket), {}
     usage.work = usage.work + WORK * #totals
     for index, total in ipairs(totals) do
-      allow_for_clock(total, meta, now)
+      -- What is reserved after that is right by it.
+      if not total.isByClock then
+        allow_for_clock(total, meta, now)
+        total.isByClock = true
+      end
       if total.paused == 1 or usage.is_full(total, total.running + total.grants - family.grants_of(bucket)) then return nil end
+      at = math.max(at, total.next, total.frozen, family.after_grants(bucket, total, job.cost))
       charges[index] = select(2, family.use_of(total, job.id, job.cost))
     end
+    if not own and not next(charges) then return at end
     local later = at
     repeat
       at = later
       for index, total in ipairs(totals) do
-        later = math.max(later, total.next, total.frozen, family.after_grants(bucket, total, job.cost))
         if charges[index] then
           local parts, use = usage.of(total)
           later = usage.room_at(parts, use, charges[index], later)

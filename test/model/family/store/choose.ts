@@ -10,6 +10,7 @@ const MOST_LOOKS = 50
 /** The bucket whose head departs next below the outermost total, if one does within the look-ahead. */
 export function choose(family: Family, outermost: Total): BucketPlace | undefined {
   const horizon = family.setup.lookAhead
+  family.horizon = horizon
   let total = outermost
   for (let looks = 0; looks < MOST_LOOKS; looks++) {
     family.settleAll(false)

@@ -30,6 +30,8 @@ export class Family {
   readonly #written = new Set<Total>()
   /** What is written of the tags of totals that this call has looked below. */
   readonly #tags = new Map<Total, number>()
+  /** The claim hands over what departs by then; undefined: no claim. */
+  horizon: number | undefined
   /** A bucket was chosen below the outermost total, and its head is handed over. */
   onChoice: ((chosen: BucketPlace) => void) | undefined
 
@@ -99,6 +101,7 @@ export class Family {
     this.#sum()
     this.#written.clear()
     this.#tags.clear()
+    this.horizon = undefined
   }
 
   #sum(): void {

@@ -1,4 +1,4 @@
-// As src/redis/scripts/lib/share.lua and standing.lua.
+// As src/redis/scripts/lib/share.lua, standing.lua and places.lua.
 import { peekHead } from '../../store/line.ts'
 import { nextSlot } from '../../store/pace.ts'
 import type { Family } from './family.ts'
@@ -37,12 +37,26 @@ export function stand(
     place.standing = OUT
     if (family.has('tag-forgotten')) place.tag = Math.min(place.tag, total.bucket.virtual)
   } else if (place.standing === OUT) join(family, total, child, costOfFirst())
-  Object.assign(place, {
-    place: due === undefined ? NOWHERE : LATER,
-    dueAt: due ?? family.ends.far,
-    readyTag: 0,
-  })
+  if (due !== undefined && staysReady(family, child, due)) place.readyTag = readyTagOf(family, child)
+  else {
+    Object.assign(place, {
+      place: due === undefined ? NOWHERE : LATER,
+      dueAt: due ?? family.ends.far,
+      readyTag: 0,
+    })
+  }
   family.touch(total)
+}
+
+/** The claim has handed over a job of the bucket that was first, and its next one may be by then, too. */
+function staysReady({ horizon }: Family, child: Child, due: number): boolean {
+  if (horizon === undefined || due > horizon || child instanceof Total) return false
+  return standingIn(child.parent!, READY)[0] === child
+}
+
+function readyTagOf(family: Family, { place, parent }: Child): number {
+  const { virtual, largest } = parent!.bucket
+  return family.has('newcomer-at-zero') ? place.tag : Math.max(place.tag, virtual - largest)
 }
 
 const byName = (one: Child, other: Child) => (one.name < other.name ? -1 : 1)
@@ -91,11 +105,9 @@ export function settle(family: Family, total: Total, isLast: boolean): void {
 /** Those whose own limits let them go by then join those that share the total. */
 export function wake(family: Family, total: Total, horizon: number): boolean {
   const woken = standingIn(total, LATER).filter(({ place }) => place.dueAt <= horizon)
-  const { bucket } = total
   for (const child of woken) {
-    const { place } = child
-    const least = family.has('newcomer-at-zero') ? place.tag : bucket.virtual - bucket.largest
-    Object.assign(place, { place: READY, readyTag: Math.max(place.tag, least), dueAt: family.ends.far })
+    const readyTag = readyTagOf(family, child)
+    Object.assign(child.place, { place: READY, readyTag, dueAt: family.ends.far })
   }
   return woken.length > 0
 }
