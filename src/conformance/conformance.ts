@@ -4,7 +4,7 @@
  * reports every breach with its numbers. It knows nothing of the algorithm that it checks: it shares the terms of the limit with it, but no code that
  * computes.
  *
- * One pass for the keys, and one for each total: a ledger follows the events, and each law sees every event first. The history must be
+ * One pass for the keys, and one for each total, or each time that it was set: a ledger follows the events, and each law sees every event first. The history must be
  * in chronological order. Time and memory grow linearly with its length, apart from sorting; for a total, with the number of its
  * children at each start.
  */
@@ -23,7 +23,7 @@ import { promise } from './promise.ts'
 import { quota } from './quota.ts'
 import { rate } from './rate.ts'
 import { spacing } from './spacing.ts'
-import { asOneKey, totalsIn } from './totals.ts'
+import { asOneKey, periodsIn, untilEndOf } from './totals.ts'
 
 const LAWS: readonly OpenCheck[] = [
   bound,
@@ -39,18 +39,19 @@ const LAWS: readonly OpenCheck[] = [
 ]
 
 /**
- * What holds for the sum of a family as it does for a key, from the first limit of the total on: it may be set while its family is at
- * work, and counts what waits and runs then.
+ * What holds for the sum of a family as it does for a key, from the first limit of the total until it is unset: it may be set while its
+ * family is at work, and counts what waits and runs then.
  */
 const LAWS_OF_TOTALS: readonly OpenCheck[] = [bound, spacing, quota, concurrency]
 
 /** Returns every breach of a law in `history`, by time; an empty list if it conforms. */
 export function checkHistory(history: readonly HistoryEvent[], options: CheckOptions = {}): Breach[] {
   const breaches = judge(history, LAWS, options)
-  for (const total of totalsIn(history)) {
-    breaches.push(...judge(asOneKey(history, total), LAWS_OF_TOTALS, options, false))
+  for (const period of periodsIn(history)) {
+    const { total } = period
+    breaches.push(...judge(asOneKey(untilEndOf(history, period), total), LAWS_OF_TOTALS, options, false))
     const fairness = new Fairness(total, options.handed)
-    for (const event of history) fairness.see(event)
+    for (const event of untilEndOf(history, period)) fairness.see(event)
     breaches.push(...fairness.breaches)
   }
   return breaches.sort((a, b) => a.at - b.at)

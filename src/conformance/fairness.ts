@@ -45,6 +45,11 @@ export class Fairness {
       case 'limit':
         this.#replaceLimit(event)
         break
+      case 'unset':
+        if (!isWithin(event.key, this.#total)) break
+        this.#sharers.remove(event.key)
+        for (const job of this.#jobs.values()) if (isWithin(job.key, event.key)) this.#note(job)
+        break
       case 'answer':
         if (event.accepted && isWithin(event.key, this.#total)) this.#admit(event.id, event, event.at)
         break

@@ -9,6 +9,7 @@ import type { RejectReason } from '../core/verdict.ts'
  */
 export type HistoryEvent =
   | LimitEvent
+  | UnsetEvent
   | AnswerEvent
   | PromiseEvent
   | StartEvent
@@ -32,6 +33,16 @@ export interface LimitEvent {
   readonly at: number
   readonly key: string
   readonly limit: Limit
+}
+
+/**
+ * The total is gone: the sum of its family has no limit any more, until it gets one again. Of a total alone: a key without a rule keeps
+ * its limit while jobs of it wait.
+ */
+export interface UnsetEvent {
+  readonly type: 'unset'
+  readonly at: number
+  readonly key: string
 }
 
 /**

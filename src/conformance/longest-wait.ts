@@ -73,6 +73,10 @@ class LongestWaitCheck implements LawCheck {
       case 'limit':
         this.#replaceLimit(event.key)
         break
+      case 'unset':
+        this.#excuse(event.key)
+        this.#totals.delete(event.key)
+        break
       case 'answer':
         if (event.accepted) this.#join(event)
         break

@@ -85,10 +85,20 @@ export class Sharers {
 
   /** A total that is new stands between its keys and the one that is judged. What the other children got before still counts. */
   insert(total: string): void {
+    this.#regroup(total)
+  }
+
+  /** A total is gone: its keys and the totals below it stand where it stood. */
+  remove(total: string): void {
+    this.#members.delete(total)
+    this.#regroup(total)
+  }
+
+  #regroup(total: string): void {
     const keys = [...this.#sharerOf.keys()].filter((key) => isWithin(key, total))
     for (const key of keys) this.#sharerOf.delete(key)
     for (const [member, sharer] of this.#sharers) {
-      if (!isWithin(member.name, total)) continue
+      if (member.name !== total && !isWithin(member.name, total)) continue
       beginAnew(sharer)
       this.#sharers.delete(member)
     }

@@ -148,7 +148,12 @@ export function recordHistory<Data, Result>(
     })
     .on('limit', ({ at: atMs }) => {
       at = atMs * MILLISECOND
-      for (const key of [...limits.keys()]) noteLimits(key)
+      for (const key of [...limits.keys()]) {
+        noteLimits(key)
+        if (!isTotal(key) || shaper.limits.totals(key).some(({ path }) => path === key)) continue
+        limits.delete(key)
+        history.push({ type: 'unset', at, key })
+      }
     })
 
   return {

@@ -84,6 +84,8 @@ function textOf(event: HistoryEvent): string {
       return `${event.type} of ${event.key}`
     case 'limit':
       return `the limit of ${event.key} is ${formatLimit(event.limit)}`
+    case 'unset':
+      return `${event.key} has no limit any more`
     case 'fault':
       return `${event.id} may start once more`
     case 'crash':

@@ -1,4 +1,4 @@
-import { totalsIn } from '../../../src/conformance/totals.ts'
+import { isTotal } from '../../../src/core/key.ts'
 import { type Breach, checkHistory, type HistoryEvent } from '../../../src/testing.ts'
 import { heldUp } from './held-up.ts'
 import type { HistoryRecord } from './history-file.ts'
@@ -20,10 +20,9 @@ export function judgeSharesWithin(
   until: number,
   stoodFor = 0,
 ): Breach[] {
-  const totals = totalsIn(history)
   const seen = history.filter(({ at }) => at < until)
   const limits = seen.flatMap((event) =>
-    event.type === 'limit' && totals.includes(event.key) && event.at <= from ? [{ ...event, at: from }] : [],
+    event.type === 'limit' && isTotal(event.key) && event.at <= from ? [{ ...event, at: from }] : [],
   )
   const renewed = [...seen, ...limits].sort((a, b) => a.at - b.at)
   const breaches = checkHistory(renewed, { handed: HANDED + stoodFor, unfinished: true })

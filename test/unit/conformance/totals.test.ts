@@ -258,3 +258,39 @@ test('a total that is set while its family is at work holds from then on, and co
   expect(laws('2, 10/s', ...waits)).toEqual([])
   expect(laws('1, 10/s', ...waits)).toEqual(['L1'])
 })
+
+test('a total holds until it is unset, and again from when it is set', () => {
+  const at = (ms: number, event: HistoryEvent): HistoryEvent => ({ ...event, at: ms * MS })
+  const unset = (ms: number, key: string): HistoryEvent => ({ type: 'unset', at: ms * MS, key })
+  const gone = [rule('a/', '2, 10/s, 2 at once'), rule('a/1', EACH), unset(150, 'a/')]
+  const jobs = (from: number, to: number) =>
+    Array.from({ length: 4 }, (_, n) => admitted(`${from}-${n}`, 'a/1', from * MS)).concat(
+      Array.from({ length: 4 }, (_, n) => start(`${from}-${n}`, 'a/1', (from + n * ((to - from) / 4)) * MS)),
+    )
+  const laws = (...events: HistoryEvent[]) => [
+    ...new Set(breachesOf(...gone, ...events).map((text) => text.slice(0, 3).trim())),
+  ]
+  expect(laws(...jobs(200, 240))).toEqual([])
+  expect(laws(...jobs(100, 140))).toEqual(['L1', 'L2', 'L11'])
+  // It is exceeded in its second time, and what went before does not count.
+  const again = at(240, rule('a/', '2, 10/s'))
+  expect(laws(...jobs(200, 240), again, ...jobs(300, 700))).toEqual(['L1'])
+  expect(laws(...jobs(200, 240), again, admitted('n', 'a/1', 245 * MS), start('n', 'a/1', 245 * MS))).toEqual(
+    [],
+  )
+  expect(laws(...jobs(200, 240), again, ...jobs(300, 340))).toEqual(['L1', 'L2'])
+})
+
+test('the children of a total that was unset share the one above it themselves', () => {
+  const unset: HistoryEvent = { type: 'unset', at: 0, key: 'a/x/' }
+  const nested = [
+    rule('a/', '1000, 10/s'),
+    rule('a/x/', '1000, 10/s'),
+    rule('a/1', EACH),
+    rule('a/x/1', EACH),
+    rule('a/x/2', EACH),
+  ]
+  const turns = Array.from({ length: 8 }, () => ['a/1', 'a/x/1', 'a/x/2']).flat()
+  expect(breachesOf(...nested, ...startsOf(turns))[0]).toMatch(/^L12 .*"a\/x\/" had/)
+  expect(breachesOf(...nested, unset, ...startsOf(turns))).toEqual([])
+})

@@ -47,6 +47,30 @@ describe('a family', () => {
     expect(checkHistory(recording.history)).toEqual([])
   })
 
+  test('a history says when a total was unset, and keeps the laws that hold then', async () => {
+    const { clock, shaper, starts, work } = lineOf({ 'a/*': '10000, 100/s', 'a/': '20000, 10/s' })
+    const recording = recordHistory(shaper, clock)
+    work()
+    await fill(shaper, 'a/1', 30)
+    await fill(shaper, 'a/2', 30)
+    await clock.advance(1 * SECOND)
+    await shaper.limits.unset('a/')
+    await clock.advance(2 * SECOND)
+    expect(starts).toHaveLength(60)
+    const told = recording.history.filter(({ type }) => type === 'unset')
+    expect(told).toEqual([{ type: 'unset', at: 1 * SECOND, key: 'a/' }])
+    expect(checkHistory(recording.history)).toEqual([])
+    await shaper.limits.set('a/', '20000, 10/s')
+    await fill(shaper, 'a/1', 5)
+    await clock.advance(1 * SECOND)
+    expect(
+      recording.history.filter(
+        ({ type, ...event }) => type === 'limit' && 'key' in event && event.key === 'a/',
+      ),
+    ).toHaveLength(2)
+    expect(checkHistory(recording.history)).toEqual([])
+  })
+
   test('a flood does not make the others wait', async () => {
     const { clock, shaper, starts, work } = lineOf({ 'a/*': '10000, 100/s', 'a/': '20000, 10/s' })
     work()
