@@ -14,6 +14,12 @@ export interface ClockSample {
   readonly storeTime: number
 }
 
+/** How far a clock may be ahead of the store's, and how far behind it. Neither is negative. Microseconds. */
+export interface ClockError {
+  readonly ahead: number
+  readonly behind: number
+}
+
 /** What one sample said: at `at` the offset was within `offset ± bound`, and later within more, by the drift. */
 interface Estimate {
   readonly offset: number
@@ -43,9 +49,11 @@ export class Offset {
     return this.#from + clamp(this.#best.offset - this.#from, -most, most)
   }
 
-  /** The largest error of `at`. */
-  errorAt(now: number): number {
-    return boundAt(this.#best, now) + Math.abs(this.#best.offset - this.at(now))
+  /** The largest errors of `at`. What is not slewed yet lies on one side, and takes from the other. */
+  errorAt(now: number): ClockError {
+    const bound = boundAt(this.#best, now)
+    const unslewed = this.#best.offset - this.at(now)
+    return { ahead: Math.max(0, bound - unslewed), behind: Math.max(0, bound + unslewed) }
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/clock.ts'
 import { MILLISECOND, SECOND } from '../../core/duration.ts'
-import { type ClockSample, Offset } from './offset.ts'
+import { type ClockError, type ClockSample, Offset } from './offset.ts'
 
 export type { ClockSample } from './offset.ts'
 
@@ -12,6 +12,7 @@ const PING_AGAIN_AFTER = 100 * MILLISECOND
 /** A sample further off than drift and round trips explain means a step. Slewing after it, processes would disagree meanwhile. */
 const LONGEST_UNEXPLAINED = 2 * MILLISECOND
 const SLACK = Number.POSITIVE_INFINITY
+const UNKNOWN: ClockError = { ahead: Number.POSITIVE_INFINITY, behind: Number.POSITIVE_INFINITY }
 
 export interface RedisClockPorts {
   readonly clock: Clock
@@ -58,11 +59,11 @@ export class RedisClock {
   }
 
   /**
-   * The largest error of `now` and `toLocal`: half of the best round trip, whose two ways may take different times, and what
-   * was not slewed yet.
+   * The largest errors of `now` and `toLocal`: half of the best round trip, whose two ways may take different times, and on one
+   * side what was not slewed yet.
    */
-  get error(): number {
-    return this.#offset?.errorAt(this.#ports.clock.now()) ?? Number.POSITIVE_INFINITY
+  get error(): ClockError {
+    return this.#offset?.errorAt(this.#ports.clock.now()) ?? UNKNOWN
   }
 
   now(): number {

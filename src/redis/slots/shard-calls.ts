@@ -127,7 +127,8 @@ export class ShardCalls {
   async #callGate(shard: number, asks: readonly Ask[]): Promise<TimedAnswer[]> {
     const { backend, clock, storeClock, worker, lease } = this.#ports
     const store = storeClock(shard)
-    const error = Math.min(store.error, SECOND)
+    const { ahead, behind } = store.error
+    const error = Math.min(ahead + behind, SECOND)
     const requests = asks.map(({ id, epoch, missed, lead = 0, hasData = false }): GateRequest => {
       const request = { id, epoch, worker, lead, lease, hasData, error }
       return missed === undefined ? request : { ...request, missed }

@@ -69,24 +69,26 @@ export class StartWindow {
     const opensAt = follows === undefined ? this.#store.toLocal(startAt) + this.#margin : follows.opensAt
     // The end of a freeze has no tolerance that would allow for any error.
     if (frozenUntil === undefined) return opensAt
-    return Math.max(opensAt, this.#store.toLocal(frozenUntil) + this.#store.error)
+    return Math.max(opensAt, this.#store.toLocal(frozenUntil) + this.#store.error.ahead)
   }
 
-  /**
-   * What is waited for after a slot, and added to the time of a start: the error of this clock beyond what the store allows
-   * for. Two workers may err in opposite directions, so each may use half of the allowance.
-   */
+  /** What is waited for after a slot: this clock may be ahead, and the slot not have come. */
   get #margin(): number {
-    return Math.max(0, this.#store.error - allowedFor(this.#grant) / 2)
+    return this.#beyondAllowance(this.#store.error.ahead)
+  }
+
+  /** Of an error, what the store does not allow for. Two workers may err in opposite directions: each may use half of the allowance. */
+  #beyondAllowance(error: number): number {
+    return Math.max(0, error - allowedFor(this.#grant) / 2)
   }
 
   /**
-   * For how long after `opensAt` it may start. The error of the clock is taken off, since the start may be so much later, and what
-   * was waited for after the slot: the gate was told of both.
+   * For how long after `opensAt` it may start. What was waited for after the slot is taken off, and by how much this clock may be
+   * behind, since the start may be so much later: the gate was told of both.
    */
   get #usable(): number {
     const { startAt, latest } = this.#grant
-    return latest - startAt - this.#store.error - this.#margin
+    return latest - startAt - this.#margin - this.#store.error.behind
   }
 
   /** The local time of the last look. */
@@ -112,8 +114,8 @@ export class StartWindow {
   }
 
   /**
-   * The time by the store's clock from which the next start of the bucket is spaced. Without a tolerance no guess about the
-   * call is good enough: all that it took counts.
+   * The time by the store's clock from which the next start of the bucket is spaced: no earlier than the start, if this clock is
+   * behind. Without a tolerance no guess about the call is good enough: all that it took counts.
    *
    * @param took from the last look to the return of the call
    * @param delay the part of that which may have passed before the handler's first statement
@@ -121,7 +123,7 @@ export class StartWindow {
   startedBy(took: number, delay: number): number {
     const late = this.#grant.tolerance > 0 ? delay : took
     this.#start = { localAt: this.#lookedAt + late, at: this.#startsAt + late }
-    return this.#start.at + this.#margin
+    return this.#start.at + this.#beyondAllowance(this.#store.error.behind)
   }
 
   /** The same without the error of the clock, from which the next start of this worker counts; undefined: it is not known. */

@@ -5,7 +5,7 @@
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many ended jobs to keep, name by which the caller knows the shard | '', number of requests, then for each: id, epoch, worker, lead, lease, missed slot | '',
---          whether the caller has its data ('1' | '0'), by how much its clock may be off
+--          whether the caller has its data ('1' | '0'), how far its clock may be ahead and how far behind, together
 -- Answers  { now, version of the rule book, answer, ... }, where an answer is
 --          { 'granted', slot, startAt, latest, tolerance, key, cost, settings, data, admittedAt, attempt, fence, traceparent | '', pattern, start before, how far it keeps this one away, crashes,
 --            the slot that it would have had in time, except when a missed slot is moved, end of the bucket's freeze, or of a total's | 0, interval of a fast bucket | 0, whether others may follow ('1' | '0'); of a turn, if its limit has parts: whether it holds a place ('1' | '0') }
@@ -101,7 +101,7 @@ local function answer(at)
   hold_lease(meta, id, is_turn(id) and turn_parts ~= '1' and math.min(now + lease, start_at + NEWS) or now + lease)
   return {
     -- A worker that is later than `latest` asks again: the bucket may have been frozen meanwhile.
-    'granted', text(slot), text(start_at), text(math.min(start_at + FARTHEST_SLOT + 2 * off, latest)), text(bucket.tolerance), job.key,
+    'granted', text(slot), text(start_at), text(math.min(start_at + FARTHEST_SLOT + off, latest)), text(bucket.tolerance), job.key,
     text(job.cost), job.settings, has_data and '' or job.data or '', text(job.admittedAt), text(state.attempt), text(state.fence),
     job.traceparent, bucket.pattern, text(bucket.lastStart), text(spacing_after_start(bucket)),
     -- Of a turn, `crashes` counts lost handovers, not handlers that were cut off.

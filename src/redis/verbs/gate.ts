@@ -47,7 +47,7 @@ export interface GateRequest extends HandedJob {
   readonly missed?: number
   /** The data were fetched: the answer shall not carry them. */
   readonly hasData?: boolean
-  /** By how much its clock may be off from that of the store, either way; microseconds. */
+  /** How far its clock may be ahead of that of the store and how far behind it, both together; microseconds. */
   readonly error: number
 }
 

@@ -154,7 +154,7 @@ export const MENDED: readonly Mutant[] = [
     edits: [
       {
         file: 'src/redis/slots/start-window.ts',
-        find: '    return Math.max(0, this.#store.error - allowedFor(this.#grant) / 2)',
+        find: '    return Math.max(0, error - allowedFor(this.#grant) / 2)',
         replace: '    return 0',
       },
     ],

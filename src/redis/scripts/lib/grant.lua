@@ -33,7 +33,7 @@ local function allow_for_clock(bucket, meta, now)
 end
 
 -- Reserves a slot. Returns it, the time from which the handler may start, the slot of the grid that the job may have missed, and until
--- when totals let it start; nil where the slot is too far away. `off`: by how much the clock of the worker may be off.
+-- when totals let it start; nil where the slot is too far away. `off`: how far the clock of the worker may be ahead, and behind.
 local function grant(bucket, meta, job, state, worker, now, lead, off)
   local parts = usage.of(bucket)
   allow_for_clock(bucket, meta, now)

@@ -56,11 +56,12 @@ do
     end
   end
 
-  -- Reserves a slot of each total for a start from `start_at` on. Returns the latest time of that. A worker whose clock may be `off` starts
-  -- so much later, and waits until its slot has come for sure: where that leaves it too little time, those behind it wait as well.
+  -- Reserves a slot of each total for a start from `start_at` on. Returns the latest time of that. A worker waits for as long as its
+  -- clock may be ahead, and may start later by as much as it may be behind, both `off`: where that leaves it too little time, those behind
+  -- it wait as well.
   function family.reserve(bucket, job, start_at, now, off)
     local member = bucket.member
-    local latest, uses = INF, math.min(FARTHEST_SLOT, off + math.max(0, off - clock_error(bucket) / 2))
+    local latest, uses = INF, math.min(FARTHEST_SLOT, off)
     for index, total in ipairs(family.totals_of(bucket)) do
       local due = math.max(total.next, total.frozen)
       local slot = reserve(total, job.cost, start_at - due <= SHARE * total.tolerance and due or start_at)
