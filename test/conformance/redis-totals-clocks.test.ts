@@ -8,15 +8,27 @@ import { claim, openRedisBackend } from '../support/redis-driver.ts'
 const INTERVAL = 10_000
 const TOLERANCE = 10_000
 
-/** The earliest and the latest time at which a worker may really start a job, if its clock is off by `error` at most. */
-function rangeOf(grant: Grant, error: ClockError) {
-  const clock = { now: () => 0, wake: () => () => undefined }
+/** A worker with this grant, whose clock may be off by `error`; the clock shows what the worker takes for the store's time. */
+function workerWith(grant: Grant, error: ClockError) {
+  let now = 0
+  const clock = { now: () => now, wake: () => () => undefined }
   const store = { isSound: true, measurement: 1, toLocal: (time: number) => time, error }
   const ports = { clock, leases: { heldUntil: () => Number.POSITIVE_INFINITY } }
   const window = new StartWindow(ports, store, { id: 'x', epoch: 1, key: 'a', shard: 0 }, grant, 1)
   const { opensAt } = window
   const usable = -window.overdue(opensAt)
-  return { usable, earliest: opensAt - error.ahead, latest: opensAt + usable + error.behind }
+  return {
+    usable,
+    /** When it may really start. */
+    earliest: opensAt - error.ahead,
+    latest: opensAt + usable + error.behind,
+    /** Starts the job so much later than it may. Returns what it reports, and when the start was at the latest. */
+    start(late: number) {
+      now = opensAt + late
+      expect(window.look()).toBeDefined()
+      return { reported: window.startedBy(0, 0), latest: now + error.behind }
+    },
+  }
 }
 
 const evenly = (error: number): ClockError => ({ ahead: error, behind: error })
@@ -48,13 +60,47 @@ test.each([...[0, 500, 1_500, 3_000, 4_000, 6_000, 20_000].map(evenly), ...lopsi
     const { answers } = await verbs.gate(0, asks, at(0))
     // Slots further away than 250 ms are not granted.
     const granted = answers.filter((answer): answer is Grant => answer.kind === 'granted')
-    const ranges = granted.map((grant) => rangeOf(grant, error))
+    const ranges = granted.map((grant) => workerWith(grant, error))
     expect(ranges.length).toBeGreaterThan(4)
     for (const [index, { usable, latest }] of ranges.entries()) {
       expect(usable).toBeGreaterThan(2_000)
       for (const [further, { earliest }] of ranges.slice(index + 1).entries()) {
         expect(earliest - latest).toBeGreaterThanOrEqual((further + 1) * INTERVAL - TOLERANCE)
       }
+    }
+  },
+)
+
+// With so little tolerance a total has one slot at a time, and any start may be late.
+test.each([
+  ['0', 0, evenly(200)],
+  ['0', 0, evenly(2_000)],
+  ['0', 0, { ahead: 1_000, behind: 100 }],
+  ['1ms', 1_000, evenly(200)],
+  ['1ms', 1_000, evenly(2_000)],
+  ['3ms', 3_000, evenly(400)],
+  ['3ms', 3_000, { ahead: 100, behind: 2_000 }],
+])(
+  'a total with tolerance %s above keys that tolerate more keeps it, where clocks are off',
+  async (text, tolerance, error) => {
+    for (let late = 0; late <= tolerance + 600; late += 100) {
+      const limits = { 'a/*': '9, 50/s', 'a/': `900, 100/s, tolerance ${text}` }
+      const backend = await openRedisBackend({ limits, openedAt: at(0) })
+      const { verbs } = backend
+      for (const key of ['a/1', 'a/2']) await verbs.admit(request(key, { key }), at(0))
+      const { jobs } = await claim(verbs, at(0), 250_000, 200)
+      const [first, second] = jobs.map((job) => ({ ...job, worker: 'test', lead: 0, lease: SECOND }))
+      const ask = async (job: typeof first, now: number) => {
+        const asked = { ...job!, error: error.ahead + error.behind }
+        const [answer] = (await verbs.gate(0, [asked], now)).answers
+        expect(answer!.kind).toBe('granted')
+        return workerWith(answer as Grant, error)
+      }
+      const { reported, latest } = (await ask(first, at(0))).start(late)
+      await verbs.start(0, [{ ...first!, startedAt: reported }], latest)
+      const { earliest } = await ask(second, latest)
+      expect(earliest - latest, `late by ${late}`).toBeGreaterThanOrEqual(INTERVAL - tolerance)
+      backend.wakes.stop()
     }
   },
 )

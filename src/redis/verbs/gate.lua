@@ -101,7 +101,7 @@ local function answer(at)
   hold_lease(meta, id, is_turn(id) and turn_parts ~= '1' and math.min(now + lease, start_at + NEWS) or now + lease)
   return {
     -- A worker that is later than `latest` asks again: the bucket may have been frozen meanwhile.
-    'granted', text(slot), text(start_at), text(math.min(start_at + FARTHEST_SLOT + off, latest)), text(bucket.tolerance), job.key,
+    'granted', text(slot), text(start_at), text(math.min(start_at + FARTHEST_SLOT + off, latest)), text(family.tolerance(bucket)), job.key,
     text(job.cost), job.settings, has_data and '' or job.data or '', text(job.admittedAt), text(state.attempt), text(state.fence),
     job.traceparent, bucket.pattern, text(bucket.lastStart), text(spacing_after_start(bucket)),
     -- Of a turn, `crashes` counts lost handovers, not handlers that were cut off.

@@ -59,7 +59,7 @@ export interface GateReply {
 export type GateAnswer =
   /**
    * May start from `startAt` on, `latest` at the last. No other job of the bucket is granted a slot before the start was
-   * reported, so a late start breaks nothing; one later than `tolerance` moves the grid of slots.
+   * reported, so a late start breaks nothing; one later than `tolerance` moves the grid of slots. No total above tolerates less.
    */
   | {
       readonly kind: 'granted'

@@ -14,8 +14,8 @@ do
       local _, charges = family.use_of(total, state.id, state.cost)
       if slot then family.charge(total, charges, member.counted[index], -1) end
       family.charge(total, charges, at + clock_error(total))
-      -- It had no slot when the total came, or its process was stopped between its last look at the clock and the start.
-      if not slot or at > member.counted[index] then
+      -- It had no slot when the total came, or the total has one slot at a time, or its process was stopped after its last look at the clock.
+      if not slot or at > member.counted[index] - clock_error(total) then
         local next_ = at + spacing(total, total.warmth, state.cost)
         if next_ > total.next then total.next, total.carry = next_, 0 end
       end

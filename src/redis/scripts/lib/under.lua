@@ -49,6 +49,13 @@ do
     return at
   end
 
+  -- How late a start may be for the bucket and each total: the error of a worker's clock is allowed for by that.
+  function family.tolerance(bucket)
+    local least = bucket.tolerance
+    for _, total in ipairs(bucket.member and family.totals_of(bucket) or {}) do least = math.min(least, total.tolerance) end
+    return least
+  end
+
   -- When to ask again for a slot, because another job has the only one of a total; nil: none has.
   function family.busy_until(bucket, now)
     for _, total in ipairs(family.totals_of(bucket)) do
