@@ -7,6 +7,8 @@ export type { ClockSample } from './offset.ts'
 /** Pings before anything may start: one of them meets no delay. */
 const FIRST_PINGS = 8
 const PING_EVERY = SECOND
+/** After the first pings, and twice as long each further time: these share what delayed them, such as a process that is still loading. */
+const PING_SOON = 10 * MILLISECOND
 /** After a failed ping, while nothing may start. */
 const PING_AGAIN_AFTER = 100 * MILLISECOND
 /** A sample further off than drift and round trips explain means a step. Slewing after it, processes would disagree meanwhile. */
@@ -27,13 +29,14 @@ export interface RedisClockPorts {
 
 /**
  * The time of the store, by the monotonic clock of this process. It learns from every reply that carries the store's time,
- * and pings once a second between them. Times are microseconds since the epoch.
+ * and pings once a second between them, more often at first. Times are microseconds since the epoch.
  */
 export class RedisClock {
   readonly #ports: RedisClockPorts
   readonly #waitingForSound = new Set<() => void>()
   #offset: Offset | undefined
   #pingsDue = FIRST_PINGS
+  #pause = PING_SOON
   /** A jump that was not reported to the store yet. */
   #unreportedJump: number | undefined
   /** Samples that were asked for earlier are of a time before the last jump. */
@@ -120,6 +123,7 @@ export class RedisClock {
     this.#measurement++
     this.#offset = undefined
     this.#pingsDue = FIRST_PINGS
+    this.#pause = PING_SOON
     this.#ignoredBefore = this.#ports.clock.now()
   }
 
@@ -136,8 +140,14 @@ export class RedisClock {
       const hasAnswered = isMine() && (await this.#ping(isMine))
       this.#signalSound()
       if (hasAnswered && this.#pingsDue > 0) continue
-      if (isMine()) await this.#sleep(this.isSound ? PING_EVERY : PING_AGAIN_AFTER)
+      if (isMine()) await this.#sleep(this.isSound ? this.#nextPause() : PING_AGAIN_AFTER)
     }
+  }
+
+  #nextPause(): number {
+    const pause = this.#pause
+    this.#pause = Math.min(2 * pause, PING_EVERY)
+    return pause
   }
 
   async #ping(isMine: () => boolean): Promise<boolean> {

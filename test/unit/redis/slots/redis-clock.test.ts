@@ -27,7 +27,7 @@ class ClockStage {
 
   async open(): Promise<this> {
     this.redisClock.start()
-    await this.pass(20)
+    await this.pass(15)
     return this
   }
 
@@ -58,21 +58,38 @@ describe('the clock of the store', () => {
     expect(stage.redisClock.isSound).toBe(false)
   })
 
-  test('is asked once a second from then on, until it is stopped; stopping and starting again is safe', async () => {
+  test('is asked seven times soon, and then once a second, until it is stopped; stopping and starting again is safe', async () => {
     const { redisClock, store, pass } = bound(await new ClockStage().open())
+    await pass(1_400)
+    expect(store.calls).toHaveLength(15)
     await pass(5_000)
-    expect(store.calls).toHaveLength(13)
+    expect(store.calls).toHaveLength(20)
     redisClock.start()
     await pass(1_000)
-    expect(store.calls).toHaveLength(14)
+    expect(store.calls).toHaveLength(21)
     redisClock.stop()
     redisClock.stop()
     await pass(5_000)
-    expect(store.calls).toHaveLength(14)
+    expect(store.calls).toHaveLength(21)
     redisClock.start()
-    await pass(20)
-    expect([store.calls.length, redisClock.isSound]).toEqual([22, true])
+    await pass(15)
+    expect([store.calls.length, redisClock.isSound]).toEqual([29, true])
     redisClock.stop()
+  })
+
+  test('that answers slowly at first is known better soon, not only a second later', async () => {
+    const stage = new ClockStage()
+    stage.store.trip = () => [5_500, 5_500]
+    await stage.open()
+    await stage.pass(75)
+    expect([stage.redisClock.isSound, stage.redisClock.error.ahead]).toEqual([
+      true,
+      expect.closeTo(5_500, -2),
+    ])
+    stage.store.trip = () => [50, 50]
+    await stage.pass(100)
+    expect(stage.redisClock.error.ahead).toBeLessThan(200)
+    stage.redisClock.stop()
   })
 
   test('a ping that fails is tried again, soon while no job may start', async () => {
