@@ -4,8 +4,8 @@ import { MILLISECOND } from '../../core/duration.ts'
 export const DRIFT = 500e-6
 /** How fast the offset follows: faster than clocks drift, and no gap is shortened by more than a thousandth. */
 const SLEW = 1e-3
-/** A process that is further ahead would ask for slots that have passed, and miss them until it is slewed back. */
-const LARGEST_SLEW_BACK = MILLISECOND
+/** A process that is further ahead would ask for slots that have passed, and miss them until it is slewed; further behind, it starts late. */
+const LARGEST_SLEW = MILLISECOND
 
 /** One reading of the store's clock between two readings of the local clock. Microseconds. */
 export interface ClockSample {
@@ -29,8 +29,9 @@ interface Estimate {
 
 /**
  * By how much the store's clock is ahead of the local one. It follows the sample with the smallest bound by now, which is the
- * one of the shortest round trip unless that is old. Forwards it is slewed, since a step would shorten a gap between two
- * starts; backwards it steps where a sample leaves no doubt, since that only makes starts later.
+ * one of the shortest round trip unless that is old. It is slewed, since a step forwards shortens a gap between two starts. Where a
+ * sample shows that it is far off, it steps: backwards that only makes starts later, and forwards by no more than it was counted to be
+ * behind, by which starts before were reported later.
  */
 export class Offset {
   #best: Estimate
@@ -74,8 +75,8 @@ export class Offset {
     const isRefuted = distance(this.#best.offset, best, estimate) !== 0
     if (!isRefuted && boundAt(estimate, now) >= best) return
     const inUse = this.at(now)
-    const isSurelyAhead = inUse - estimate.offset > estimate.bound + LARGEST_SLEW_BACK
-    this.#from = isSurelyAhead ? estimate.offset : inUse
+    const isFarOff = Math.abs(inUse - estimate.offset) > estimate.bound + LARGEST_SLEW
+    this.#from = isFarOff ? Math.min(estimate.offset, this.#best.offset + best) : inUse
     this.#since = now
     this.#best = estimate
   }
