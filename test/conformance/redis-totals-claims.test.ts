@@ -179,3 +179,41 @@ test('a job that asks again for its slot, because the answer was lost, does not 
   expect(first).toMatchObject({ kind: 'granted', startAt: at(0.104) })
   expect(await ask()).toMatchObject({ kind: 'granted', startAt: at(0.104) })
 })
+
+test.each([
+  ['900, 10/s', 'come back'],
+  ['900, 10/s', 'start'],
+  ['900, 10/s, 600/h', 'come back'],
+  ['900, 10/s, 600/h', 'start'],
+])(
+  'jobs that were handed over before their total %s came, and then %s, give their child no turn more',
+  async (total, fate) => {
+    const backend = await openRedisBackend({ limits: { 'a/*': '99, 20/s' }, openedAt: at(0) })
+    onTestFinished(() => backend.wakes.stop())
+    const { verbs, rules, store } = backend
+    const admit = async (key: string) => {
+      const requests = Array.from({ length: 12 }, (_, n) => request(`${key}-${n}`, { key }))
+      await verbs.admitMany(requests, at(0))
+    }
+    await admit('a/1')
+    const { jobs } = await claim(verbs, at(0), 150_000, 8)
+    expect(jobs).toHaveLength(3)
+    await admit('a/2')
+    await rules.change({ kind: 'set', rule: parseRule('a/', total) }, at(0.01))
+    const starts = { 'a/1': 0, 'a/2': 0 }
+    const start = async (job: (typeof jobs)[number], now: number) => {
+      await startHanded(verbs, job, now)
+      await verbs.finish(0, [{ ...job, outcome: { kind: 'completed', result: undefined } }], now)
+      starts[job.key as keyof typeof starts]++
+    }
+    const back = { kind: 'back', worker: 'test' } as const
+    if (fate === 'come back') await verbs.finish(0, [{ ...jobs[0]!, outcome: back }], at(0.02))
+    else for (const [n, job] of jobs.entries()) await start(job, at(0.02 + 0.1 * n))
+    expect(await recount(lookAt(), store.tags[0]!)).toEqual([])
+    for (let turn = 1; turn <= 8; turn++) {
+      const now = at(0.3 + 0.1 * turn)
+      await start((await claim(verbs, now, 0, 1)).jobs[0]!, now)
+    }
+    expect(Math.abs(starts['a/1'] - starts['a/2'])).toBeLessThanOrEqual(1)
+  },
+)

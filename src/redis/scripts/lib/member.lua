@@ -114,6 +114,10 @@ do
     if not bucket.member then return end
     local totals = family.totals_of(bucket)
     totals[1].children = totals[1].children + 1
-    for _, total in ipairs(totals) do family.add(total, unpack(sums)) end
+    for _, total in ipairs(totals) do
+      if total.inHanded == 0 then total.handedUse = {} end
+      family.add(total, unpack(sums))
+    end
+    if sums[3] > 0 then family.charge_handed(bucket) end
   end
 end

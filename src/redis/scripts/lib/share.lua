@@ -90,6 +90,25 @@ do
     end
   end
 
+  -- What was handed over before the bucket came below its totals counts as if it were handed over now, by the last that could join. Else
+  -- a job that comes back would give back what it was never charged.
+  function family.charge_handed(bucket)
+    -- A foreign value in place of the list holds nobody up.
+    for _, member in ipairs(redis.pcall('LRANGE', K.handed .. bucket.suffix, 0, -1)) do
+      local id, cost = parse_member(member)
+      local child = bucket.member
+      for _, total in ipairs(family.totals_of(bucket)) do
+        local use, charges = family.use_of(total, id, cost)
+        total.largest = math.max(total.largest, use / child.weight)
+        if child.standing ~= IN then child.tag = math.max(child.tag, total.virtual + total.largest) end
+        child.tag = child.tag + use / child.weight
+        total.highest = math.max(total.highest, child.tag)
+        if id ~= bucket.granted then family.count_handed(total, charges, 1) end
+        child = total
+      end
+    end
+  end
+
   function family.count_handed(total, charges, sign)
     for index, units in ipairs(charges or {}) do
       -- Where nothing is handed over, nothing counts, whatever became of it.
