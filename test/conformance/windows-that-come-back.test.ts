@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/core/duration.ts'
 import { at, COMPLETED, request } from '../support/backend-driver.ts'
+import { FamilyStage } from '../support/family-stage.ts'
 import { DRIVERS, openFor } from './drivers.ts'
 
 const limit = (...parts: readonly string[]) => ['100, 5/s', ...parts, 'tolerance 0'].join(', ')
@@ -143,5 +144,21 @@ describe.each(DRIVERS)('%s: a quota that goes and comes back', (_, open) => {
     await line.driver.admit(request('last'), at(40))
     expect(await line.driver.job('last', at(40))).not.toHaveProperty('isEstimate')
     await expect((async () => await line.driver.settle('j0', { tokens: 1 }, at(40)))()).resolves.toBe(false)
+  })
+})
+
+describe.each(DRIVERS)('%s: a quota of a total that goes and comes back', (_, open) => {
+  test('counts all that started in its window, also while it was gone', async () => {
+    const family = await FamilyStage.open(open, { 'a/*': '100, 20/s', 'a/': '200, 10/s, 9 per 20s' })
+    await family.fill('a/1', 20)
+    await family.fill('a/2', 20)
+    await family.pass(0.45)
+    expect(family.starts).toHaveLength(5)
+    await family.driver.setRule('a/', '200, 10/s', family.now)
+    await family.pass(0.2)
+    expect(family.starts).toHaveLength(7)
+    await family.driver.setRule('a/', '200, 10/s, 9 per 20s', family.now)
+    await family.pass(10)
+    expect(family.starts).toHaveLength(9)
   })
 })

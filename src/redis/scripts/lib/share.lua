@@ -17,10 +17,10 @@ do
     return use
   end
 
-  -- The same for a job of that id, and what it counts in the quotas of the total, if it has some.
+  -- The same for a job of that id, and what it counts in the quotas of the total, also in those that it only remembers; nil: it has none.
   function family.use_of(total, id, cost)
     local parts = usage.of(total)
-    if not parts or #parts.quotas == 0 then return cost end
+    if not parts or #parts.counted == 0 then return cost end
     local charges = usage.charges_of(parts, id, cost)
     return family.use_by(total, parts, charges, cost), charges
   end
