@@ -101,12 +101,12 @@ local function answer(at)
   hold_lease(meta, id, is_turn(id) and turn_parts ~= '1' and math.min(now + lease, start_at + NEWS) or now + lease)
   return {
     -- A worker that is later than `latest` asks again: the bucket may have been frozen meanwhile.
-    'granted', text(slot), text(start_at), text(math.min(start_at + FARTHEST_SLOT + off, latest)), text(family.tolerance(bucket)), job.key,
+    'granted', text(slot), text(start_at), text(math.min(start_at + FARTHEST_SLOT + off, latest)), text(bucket.member and family.tolerance(bucket) or bucket.tolerance), job.key,
     text(job.cost), job.settings, has_data and '' or job.data or '', text(job.admittedAt), text(state.attempt), text(state.fence),
     job.traceparent, bucket.pattern, text(bucket.lastStart), text(spacing_after_start(bucket)),
     -- Of a turn, `crashes` counts lost handovers, not handlers that were cut off.
     text(is_turn(id) and 0 or state.crashes), text(is_first and due or slot),
-    text(family.frozen_until(bucket, now)), text(usage.is_fast(bucket) and bucket.interval or 0), not is_turn(id) and usage.may_run(bucket) and bucket.inLine + retrying(bucket) > 0 and '1' or '0', turn_parts,
+    text(bucket.member and family.frozen_until(bucket, now) or bucket.frozen > now and bucket.frozen or 0), text(usage.is_fast(bucket) and bucket.interval or 0), not is_turn(id) and usage.may_run(bucket) and bucket.inLine + retrying(bucket) > 0 and '1' or '0', turn_parts,
   }
 end
 

@@ -35,31 +35,6 @@ do
     return standing == 1 and tag - tag == 0 and tag or nil
   end
 
-  -- The totals of a chain, the innermost first.
-  function family.totals_in(text)
-    local chain = family.chain_of(text)
-    if chain.totals then return chain.totals end
-    local paths, totals = chain.paths, {}
-    for index = #paths, 1, -1 do
-      local total = family.total(paths[index])
-      -- Its record is gone, which only a foreign hand can have done: it begins anew.
-      if not total then
-        family.keep_chain(text, 0, time_read)
-        total = family.total(paths[index])
-      end
-      totals[#totals + 1] = total
-    end
-    chain.totals = totals
-    return totals
-  end
-
-  -- Those above a bucket.
-  function family.totals_of(bucket)
-    local member = bucket.member
-    if not member.totals then member.totals = family.totals_in(member.chain) end
-    return member.totals
-  end
-
   local function has_same_paths(one, other)
     return table.concat(family.chain_of(one).paths, '\n') == table.concat(family.chain_of(other).paths, '\n')
   end

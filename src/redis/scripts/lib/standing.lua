@@ -2,10 +2,10 @@
 -- of: family
 
 do
-  -- Until when the bucket, or a total above it, is frozen; 0: none is.
+  -- Until when a bucket below totals, or one of these, is frozen; 0: none is.
   function family.frozen_until(bucket, now)
     local frozen = bucket.frozen
-    for _, total in ipairs(bucket.member and family.totals_of(bucket) or {}) do frozen = math.max(frozen, total.frozen) end
+    for _, total in ipairs(family.totals_of(bucket)) do frozen = math.max(frozen, total.frozen) end
     return frozen > now and frozen or 0
   end
 

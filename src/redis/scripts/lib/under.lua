@@ -49,10 +49,10 @@ do
     return at
   end
 
-  -- How late a start may be for the bucket and each total: the error of a worker's clock is allowed for by that.
+  -- How late a start may be for a bucket below totals and each of them: the error of a worker's clock is allowed for by that.
   function family.tolerance(bucket)
     local least = bucket.tolerance
-    for _, total in ipairs(bucket.member and family.totals_of(bucket) or {}) do least = math.min(least, total.tolerance) end
+    for _, total in ipairs(family.totals_of(bucket)) do least = math.min(least, total.tolerance) end
     return least
   end
 
