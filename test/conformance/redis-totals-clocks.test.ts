@@ -2,8 +2,9 @@ import { expect, onTestFinished, test } from 'vitest'
 import { SECOND } from '../../src/core/duration.ts'
 import type { ClockError } from '../../src/redis/slots/offset.ts'
 import { type Grant, StartWindow } from '../../src/redis/slots/start-window.ts'
+import type { Claim } from '../../src/redis/verbs/claim.ts'
 import { at, request } from '../support/backend-driver.ts'
-import { claim, openRedisBackend } from '../support/redis-driver.ts'
+import { claim, openRedisBackend, startHanded } from '../support/redis-driver.ts'
 
 const INTERVAL = 10_000
 const TOLERANCE = 10_000
@@ -102,5 +103,42 @@ test.each([
       expect(earliest - latest, `late by ${late}`).toBeGreaterThanOrEqual(INTERVAL - tolerance)
       backend.wakes.stop()
     }
+  },
+)
+
+test.each([
+  ['the one that is handed over anew asks first', false],
+  ['the one that gives its slot back asks first', true],
+])(
+  'no job below a total starts too early after a jump of the clock of Redis, where %s',
+  async (_, isBackFirst) => {
+    const backend = await openRedisBackend({
+      limits: { 'a/*': '9, 100/s', 'a/': '900, 1/s' },
+      openedAt: at(0),
+    })
+    onTestFinished(() => backend.wakes.stop())
+    const { verbs } = backend
+    for (const [second, key] of ['a/1', 'a/2', 'a/3'].entries()) {
+      await verbs.admit(request(`before-${key}`, { key }), at(second))
+      const [job] = (await claim(verbs, at(second), 0, 1)).jobs
+      await startHanded(verbs, job!, at(second))
+      const outcome = { kind: 'completed', result: undefined } as const
+      await verbs.finish(0, [{ id: job!.id, epoch: job!.epoch, outcome }], at(second + 0.001))
+    }
+    const ask = (job: Claim['jobs'][number], more: { readonly missed?: number } = {}) => {
+      return { ...job, worker: 'test', lead: 0, error: 0, lease: 60 * SECOND, ...more }
+    }
+    await verbs.admit(request('back', { key: 'a/1' }), at(2.7))
+    const [back] = (await claim(verbs, at(2.8), 250_000, 1)).jobs
+    const [slot] = (await verbs.gate(0, [ask(back!)], at(2.8))).answers as readonly Grant[]
+    expect(slot).toMatchObject({ kind: 'granted', startAt: at(3) })
+    await verbs.admit(request('anew', { key: 'a/2' }), at(2.85))
+    // From now on nothing starts for as long as the total keeps two starts apart.
+    await verbs.quarantine(0, at(3.9), 'jump', 0)
+    const [anew] = (await claim(verbs, at(3.91), 250_000, 5)).jobs
+    expect(anew!.id).toBe('anew')
+    const asks = [ask(anew!), ask(back!, { missed: slot!.slot })]
+    const { answers } = await verbs.gate(0, isBackFirst ? asks.toReversed() : asks, at(3.92))
+    expect(answers.map(({ kind }) => kind)).toEqual(['returned', 'returned'])
   },
 )

@@ -25,7 +25,7 @@ do
     local totals, own, charges = family.totals_of(bucket), usage.of(bucket), {}
     usage.work = usage.work + WORK * #totals
     for index, total in ipairs(totals) do
-      -- What is reserved after that is right by it.
+      -- Once for each call: what is reserved after that is right by it, until a slot is given back.
       if not total.isByClock then
         allow_for_clock(total, meta, now)
         total.isByClock = true
@@ -104,6 +104,7 @@ do
           total.next = math.max(slot, total.lastStart - total.tolerance + spacing_after_start(total))
           total.carry, total.lastCost, total.grantedSlot = 0, 0, 0
           total.warmth = math.min(total.warmth, total.lastWarmth)
+          total.isByClock = false
         end
         family.touch(total)
       end
