@@ -73,8 +73,23 @@ export function levelAt(state: MeterState, interval: number, now: number): numbe
   return leaked(stateAt(state, now), interval, now)
 }
 
-export function isBlocked(state: MeterState, now: number): boolean {
-  return stateAt(state, now).blockedUntil > now
+/** What there is to tell of a bucket at one instant. */
+export interface MeterFacts {
+  /** As `levelAt`. */
+  readonly level: number
+  readonly isBlocked: boolean
+  /** Microseconds until it is empty if no fill comes. */
+  readonly emptyIn: number
+}
+
+export function factsAt(before: MeterState, interval: number, now: number): MeterFacts {
+  const state = stateAt(before, now)
+  const { level, at, blockedUntil } = state
+  return {
+    level: leaked(state, interval, now),
+    isBlocked: blockedUntil > now,
+    emptyIn: level > 0 ? Math.max(0, level * state.interval - (now - at)) : 0,
+  }
 }
 
 /** Whether no more than the rounding error fits in. */
@@ -151,12 +166,6 @@ export function waitFor(before: MeterState, request: MeterFill, now: number): nu
  */
 export function refusedForMs(before: MeterState, request: MeterFill, now: number): number {
   return Math.max(1, Math.ceil(waitFor(before, request, now) / MILLISECOND))
-}
-
-/** Microseconds until the bucket is empty if no fill comes. */
-export function emptyIn(before: MeterState, now: number): number {
-  const { level, at, interval } = stateAt(before, now)
-  return level > 0 ? Math.max(0, level * interval - (now - at)) : 0
 }
 
 /** The time from which the state may be forgotten; one microsecond late, since sums of times are rounded. */

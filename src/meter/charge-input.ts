@@ -27,7 +27,7 @@ export function readCharge(amount: number | Costs, costs: Costs | undefined, ver
 
 /** @throws InvalidOptionsError */
 export function checkAmount(amount: unknown, verb: string): asserts amount is number {
-  if (Number.isFinite(amount) && (amount as number) >= 0) return
+  if (typeof amount === 'number' && amount >= 0 && amount < Number.POSITIVE_INFINITY) return
   throw new InvalidOptionsError(
     `${verb}: expected amount to be a number of units, 0 or more, got: ${describe(amount)}`,
   )

@@ -1,14 +1,6 @@
 import type { FillOutcome } from '../core/diagnostics.ts'
 import { MILLISECOND } from '../core/duration.ts'
-import {
-  emptyIn,
-  isBlocked,
-  isFull,
-  levelAt,
-  type MeterFill,
-  type MeterState,
-  waitFor,
-} from '../core/meter.ts'
+import { factsAt, isFull, type MeterFill, type MeterState, waitFor } from '../core/meter.ts'
 import { countsAt, type QuotaMeterState, refusalOf } from '../core/meter-quotas.ts'
 import { lengthOf } from '../core/quota.ts'
 import { nameOfQuota } from '../core/quota-input.ts'
@@ -86,13 +78,13 @@ export function readingOf(
   retryAfterMs: number,
 ): MeterReading {
   const { capacity, interval } = limit
-  const level = levelAt(state, interval, now)
+  const { level, isBlocked, emptyIn } = factsAt(state, interval, now)
   return {
     level,
     space: Math.max(0, capacity - level),
     full: isFull(level, capacity),
-    blocked: isBlocked(state, now),
-    emptyInMs: emptyIn(state, now) / MILLISECOND,
+    blocked: isBlocked,
+    emptyInMs: emptyIn / MILLISECOND,
     capacity,
     intervalMs: interval / MILLISECOND,
     pattern,
@@ -133,8 +125,9 @@ export function quotaReadingOf(
 export function outcomeOf({ accepted, state, now }: Filled, request: MeterFill): FillOutcome {
   if (accepted) return 'accepted'
   if (waitFor(state, request, now) === Number.POSITIVE_INFINITY) return 'never-fits'
+  const { isBlocked } = factsAt(state, request.interval, now)
   // A block that begins now was caused by this fill.
-  return isBlocked(state, now) && state.blockedUntil !== now + request.block ? 'blocked' : 'full'
+  return isBlocked && state.blockedUntil !== now + request.block ? 'blocked' : 'full'
 }
 
 /** The same for a limit with quotas. */

@@ -1,4 +1,4 @@
-import { Meter, type MeterOptions, PostgresMeterStore } from '../../../dist/src/meter.js'
+import { Meter, type MeterOptions, type MeterReading, PostgresMeterStore } from '../../../dist/src/meter.js'
 import { openPool } from '../../postgres/pool.ts'
 import type { Pace } from '../product.ts'
 import type { Ask, MeterProduct, MeterSetup } from './product.ts'
@@ -22,11 +22,15 @@ function product(place: (setup: MeterSetup) => Place | Promise<Place>): MeterPro
 
     async open(setup): Promise<Ask> {
       const meter = new Meter('bench', { limits: { '*': limitOf(setup.pace) }, ...(await place(setup)) })
-      return async (key, amount) => (await meter.fill(key, amount)).retryAfterMs
+      return (key, amount) => meter.fill(key, amount).then(waitOf)
     },
   }
 }
 
 function limitOf({ count, periodMs, capacity = count }: Pace): string {
   return `${capacity}, ${count} per ${periodMs}ms`
+}
+
+function waitOf({ retryAfterMs }: MeterReading): number {
+  return retryAfterMs
 }

@@ -2,11 +2,10 @@ import { describe, expect, test } from 'vitest'
 import { HOUR, MINUTE, SECOND } from '../../../src/core/duration.ts'
 import {
   EMPTY,
-  emptyIn,
+  factsAt,
   fill,
   fits,
   forgottenAt,
-  isBlocked,
   isFull,
   levelAt,
   type MeterFill,
@@ -135,13 +134,13 @@ describe('a fill that blocks', () => {
       const { accepted, state } = fill(blocked, request, T0 + HOUR - 1)
       expect(accepted).toBe(false)
       expect(state).toBe(blocked)
-      expect(isBlocked(blocked, T0 + HOUR - 1)).toBe(true)
+      expect(factsAt(blocked, SECOND, T0 + HOUR - 1).isBlocked).toBe(true)
     }
   })
 
   test('ends on time', () => {
     const blocked = holding(2, T0, T0 + HOUR)
-    expect(isBlocked(blocked, T0 + HOUR)).toBe(false)
+    expect(factsAt(blocked, SECOND, T0 + HOUR).isBlocked).toBe(false)
     expect(fits(blocked, blocking, T0 + HOUR)).toBe(true)
     expect(fill(blocked, blocking, T0 + HOUR)).toMatchObject({ accepted: true, state: { level: 1 } })
   })
@@ -202,11 +201,11 @@ describe('the wait', () => {
 
 describe('the end', () => {
   test('is when the bucket is empty', () => {
-    expect(emptyIn(EMPTY, T0)).toBe(0)
-    expect(emptyIn(holding(2.5), T0)).toBe(2.5 * SECOND)
-    expect(emptyIn(holding(2.5), T0 + HOUR)).toBe(0)
-    expect(emptyIn(holding(2.5), T0 - 10 * SECOND)).toBe(12.5 * SECOND)
-    expect(emptyIn(holding(2.5), T0 - HOUR)).toBe(2.5 * SECOND)
+    expect(factsAt(EMPTY, SECOND, T0).emptyIn).toBe(0)
+    expect(factsAt(holding(2.5), SECOND, T0).emptyIn).toBe(2.5 * SECOND)
+    expect(factsAt(holding(2.5), SECOND, T0 + HOUR).emptyIn).toBe(0)
+    expect(factsAt(holding(2.5), SECOND, T0 - 10 * SECOND).emptyIn).toBe(12.5 * SECOND)
+    expect(factsAt(holding(2.5), SECOND, T0 - HOUR).emptyIn).toBe(2.5 * SECOND)
   })
 
   test('comes when it is empty and not blocked', () => {
@@ -263,7 +262,7 @@ describe('a limit that changes', () => {
   test('does not come by waiting: the wait uses the slower limit, and the end the stored one', () => {
     expect(waitFor(holding(10), low, T0)).toBeCloseTo(HOUR, 0)
     expect(waitFor(holding(10, T0, 0, HOUR), TEN, T0)).toBeCloseTo(HOUR, 0)
-    expect(emptyIn(holding(10, T0, 0, HOUR), T0 + HOUR)).toBe(9 * HOUR)
+    expect(factsAt(holding(10, T0, 0, HOUR), SECOND, T0 + HOUR).emptyIn).toBe(9 * HOUR)
   })
 })
 
@@ -286,7 +285,7 @@ test('after the clock was set back, a reading agrees with what a fill would find
   const blocked = holding(0.5, T0, T0 - 10 * SECOND)
   expect(fits(blocked, TEN, T0 - HOUR)).toBe(true)
   expect(fill(blocked, TEN, T0 - HOUR).accepted).toBe(true)
-  expect(isBlocked(blocked, T0 - HOUR)).toBe(false)
-  expect(isBlocked(holding(1, T0, T0 + SECOND), T0 - HOUR + SECOND - 1)).toBe(true)
+  expect(factsAt(blocked, SECOND, T0 - HOUR).isBlocked).toBe(false)
+  expect(factsAt(holding(1, T0, T0 + SECOND), SECOND, T0 - HOUR + SECOND - 1).isBlocked).toBe(true)
   expect(waitFor(holding(10), TEN, T0 - HOUR)).toBeCloseTo(SECOND, 3)
 })
