@@ -1,4 +1,4 @@
-import { Shaper } from '../../dist/src/index.js'
+import { type Admission, Shaper } from '../../dist/src/index.js'
 import { intervalMs, type Pace, type Payload, type Product } from './product.ts'
 
 /** Nobody is turned away: what is measured is the line, not the rope's length. */
@@ -11,11 +11,12 @@ export const velvetRope: Product = {
   open(pace, start) {
     const shaper = new Shaper<Payload, void>('bench', { limits: { '*': limitOf(pace) } })
     shaper.work((job) => start(job.key, job.data), { concurrency: 100 })
-    return async (key, data) => {
-      const admission = await shaper.enqueue(key, data)
-      if (!admission.accepted) throw new Error(`${key} was rejected: ${admission.reason}`)
-    }
+    return (key, data) => shaper.enqueue(key, data).then(assertAccepted)
   },
+}
+
+function assertAccepted(admission: Admission): void {
+  if (!admission.accepted) throw new Error(`${admission.key} was rejected: ${admission.reason}`)
 }
 
 /** Below an interval of 1 ms a limit must name its tolerance. */

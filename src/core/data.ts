@@ -11,48 +11,52 @@ const LONGEST_PATH = 300
  * @throws InvalidDataError with the path of the first value that JSON would lose or change
  */
 export function encodeData(data: unknown): string {
-  checkValue(data, undefined, 0)
+  const fault = faultOf(data, 0)
+  if (fault !== undefined) throw notJson(fault)
   return JSON.stringify(data)
 }
 
-/**
- * The path of a value, from the inside out. Each step links to its parent, so it costs nothing unless an error needs
- * it.
- */
-interface Path {
-  readonly step: string | number
-  readonly parent: Path | undefined
+/** A value that JSON would lose or change, and the steps to it, the innermost first. */
+interface Fault {
+  readonly value: unknown
+  readonly steps: (string | number)[]
 }
 
-function checkValue(value: unknown, path: Path | undefined, depth: number): void {
-  if (value === null || typeof value === 'boolean' || typeof value === 'string') return
-  if (typeof value === 'number') {
-    if (!Number.isFinite(value)) throw notJson(value, path)
-    return
-  }
-  if (typeof value !== 'object') throw notJson(value, path)
+function faultOf(value: unknown, depth: number): Fault | undefined {
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return undefined
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : { value, steps: [] }
+  if (typeof value !== 'object') return { value, steps: [] }
   if (depth >= DEEPEST) {
     throw new InvalidDataError(
       `expected JSON data of at most ${DEEPEST} levels, got a deeper or circular one`,
     )
   }
-  if ('toJSON' in value && typeof value.toJSON === 'function') throw notJson(value, path)
+  if ('toJSON' in value && typeof value.toJSON === 'function') return { value, steps: [] }
   if (Array.isArray(value)) {
     for (let index = 0; index < value.length; index++) {
-      checkValue(value[index], { step: index, parent: path }, depth + 1)
+      const fault = faultOf(value[index], depth + 1)
+      if (fault !== undefined) return behind(index, fault)
     }
-    return
+    return undefined
   }
   const prototype: unknown = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) throw notJson(value, path)
-  for (const [step, inner] of Object.entries(value)) {
-    if (inner !== undefined) checkValue(inner, { step, parent: path }, depth + 1)
+  if (prototype !== Object.prototype && prototype !== null) return { value, steps: [] }
+  for (const step of Object.keys(value)) {
+    const inner = (value as Readonly<Record<string, unknown>>)[step]
+    const fault = inner === undefined ? undefined : faultOf(inner, depth + 1)
+    if (fault !== undefined) return behind(step, fault)
   }
+  return undefined
 }
 
-function notJson(value: unknown, path: Path | undefined): InvalidDataError {
+function behind(step: string | number, fault: Fault): Fault {
+  fault.steps.push(step)
+  return fault
+}
+
+function notJson({ value, steps }: Fault): InvalidDataError {
   const name = typeof value === 'object' && value !== null ? className(value) : describe(value)
-  return new InvalidDataError(`expected JSON data, got ${name} at ${shorten(pathText(path))}`)
+  return new InvalidDataError(`expected JSON data, got ${name} at ${shorten(pathText(steps))}`)
 }
 
 function className(value: object): string {
@@ -61,10 +65,9 @@ function className(value: object): string {
   return `a ${name}`
 }
 
-function pathText(path: Path | undefined): string {
-  if (path === undefined) return '$'
-  const { step, parent } = path
-  return `${pathText(parent)}[${typeof step === 'string' ? quote(step) : step}]`
+function pathText(steps: readonly (string | number)[]): string {
+  const texts = steps.toReversed().map((step) => `[${typeof step === 'string' ? quote(step) : step}]`)
+  return `$${texts.join('')}`
 }
 
 /** The names of fields are the caller's text, and there may be 100 of them. */

@@ -68,12 +68,12 @@ export class HandlerShares {
     const segment = this.#segments.note(firstSegment(key), now, MOST_COUNTED)
     // A share is not divided further than into single handlers.
     segment?.keys.note(key, now, Math.min(this.#segmentShare, MOST_COUNTED))
-    return this.#judge(key)
+    return this.#judge(segment, key)
   }
 
   /** Whether the key may take a handler, without counting as work. */
   allows(key: string): boolean {
-    return isRank(this.#judge(key))
+    return isRank(this.#judge(this.#segments.get(firstSegment(key)), key))
   }
 
   /** Whether all handlers are taken and the segment of the key has less than its share of them. */
@@ -96,11 +96,10 @@ export class HandlerShares {
     return shareOf(this.#size, this.#segments.count)
   }
 
-  #judge(key: string): Rank | Withheld {
+  #judge(segment: Segment | undefined, key: string): Rank | Withheld {
     const { free } = this
     const { count } = this.#segments
     const share = this.#segmentShare
-    const segment = this.#segments.get(firstSegment(key))
     const running = segment?.running ?? 0
     /** How many more the segment may take. */
     const room = Math.max(Math.min(free, share - running), free - reserveOf(this.#size, count))

@@ -23,6 +23,9 @@ export class Attempt<Data, Result, Job extends WorkerJob = WorkerJob> {
   readonly job: ShapedJob<Data>
   /** The same job as the backend knows it. */
   readonly backendJob: Job
+  /** Its neighbours among the attempts that run, in the order in which they entered; only `RunningAttempts` sets them. */
+  before: Attempt<Data, Result, Job> | undefined = undefined
+  after: Attempt<Data, Result, Job> | undefined = undefined
   readonly #onSettled: (attempt: Attempt<Data, Result, Job>, settled: Settled<Result>) => void
   #isSettled = false
   #isInCall = false

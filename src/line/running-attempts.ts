@@ -6,12 +6,15 @@ import type { WorkerJob } from './job.ts'
 
 /**
  * The attempts that run, and one timer for the first that will exceed its time limit. The timer never moves later while
- * attempts run: when it fires too early it is set for the next, so that a short attempt costs no timer.
+ * attempts run: when it fires too early it is set for the next, so that a short attempt costs no timer. They form a linked list:
+ * a Set that is mostly empty makes itself anew at every second change.
  */
 export class RunningAttempts<Data, Result, Job extends WorkerJob = WorkerJob>
   implements Iterable<Attempt<Data, Result, Job>>
 {
-  readonly #attempts = new Set<Attempt<Data, Result, Job>>()
+  #first: Attempt<Data, Result, Job> | undefined
+  #last: Attempt<Data, Result, Job> | undefined
+  #size = 0
   readonly #clock: Clock
   readonly #maxTimeoutMs: number
   #armedFor = Number.POSITIVE_INFINITY
@@ -24,29 +27,46 @@ export class RunningAttempts<Data, Result, Job extends WorkerJob = WorkerJob>
   }
 
   get size(): number {
-    return this.#attempts.size
+    return this.#size
   }
 
   /** Counts an attempt before its start. It has no time limit until `time` is called. */
   enter(attempt: Attempt<Data, Result, Job>): void {
-    this.#attempts.add(attempt)
+    attempt.before = this.#last
+    if (this.#last === undefined) this.#first = attempt
+    else this.#last.after = attempt
+    this.#last = attempt
+    this.#size++
   }
 
   /** Times an attempt that has started, unless it has settled meanwhile. */
   time(attempt: Attempt<Data, Result, Job>): void {
-    if (!this.#attempts.has(attempt)) return
+    if (!this.#has(attempt)) return
     const at = this.#stopsAt(attempt)
     if (at < this.#armedFor) this.#arm(at)
   }
 
   delete(attempt: Attempt<Data, Result, Job>): void {
-    this.#attempts.delete(attempt)
-    if (this.#attempts.size === 0) this.#arm(Number.POSITIVE_INFINITY)
+    if (!this.#has(attempt)) return
+    const { before, after } = attempt
+    if (before === undefined) this.#first = after
+    else before.after = after
+    if (after === undefined) this.#last = before
+    else after.before = before
+    attempt.before = undefined
+    attempt.after = undefined
+    if (--this.#size === 0) this.#arm(Number.POSITIVE_INFINITY)
+  }
+
+  #has(attempt: Attempt<Data, Result, Job>): boolean {
+    return attempt === this.#first || attempt.before !== undefined
   }
 
   /** Iterates over a copy: an attempt that is stopped leaves at once. */
   [Symbol.iterator](): Iterator<Attempt<Data, Result, Job>> {
-    return [...this.#attempts].values()
+    const attempts: Attempt<Data, Result, Job>[] = []
+    for (let attempt = this.#first; attempt !== undefined; attempt = attempt.after) attempts.push(attempt)
+    return attempts.values()
   }
 
   #arm(at: number): void {
@@ -67,7 +87,7 @@ export class RunningAttempts<Data, Result, Job extends WorkerJob = WorkerJob>
       }
     }
     let next = Number.POSITIVE_INFINITY
-    for (const attempt of this.#attempts) next = Math.min(next, this.#stopsAt(attempt))
+    for (const attempt of this) next = Math.min(next, this.#stopsAt(attempt))
     this.#arm(next)
   }
 
