@@ -60,10 +60,9 @@ export class Departures {
 
   /** The heap of the lowest rank with a bucket that is due by `now`; if there is none, any other. */
   firstDue(now: number): DueHeap<MemoryBucket> {
-    const [best, ...others] = this.#byRank
-    const first = earlier(this.#ready, best)
+    const first = earlier(this.#ready, this.#byRank[0])
     if (first.earliest <= now) return first
-    return others.find(({ earliest }) => earliest <= now)?.peek() ?? first
+    return this.#byRank.find(({ earliest }) => earliest <= now)?.peek() ?? first
   }
 
   /** The heap for a bucket. */

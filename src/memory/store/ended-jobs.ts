@@ -46,25 +46,21 @@ class Share {
 }
 
 /**
- * The jobs that ended, for views of them and so that their ids stay taken. Each first segment of keys has its own: at least its last
+ * Which of the jobs that ended stay known, for views of them and so that their ids stay taken. Each first segment of keys has its own: at least its last
  * ones, and those that ended a short time ago. Where all together take too much room, the segment that has most gives up its
  * oldest: however many jobs one tenant ends, it forgets its own.
  */
 export class EndedJobs {
-  readonly #byName = new Map<string, JobRecord>()
   readonly #shares = new Map<string, Share>()
   readonly #largest = new DueHeap<Share>()
   readonly #retention: Retention
   readonly #onForgotten: (job: JobRecord) => void
   #units = 0
 
+  /** @param onForgotten called for each job that is to be forgotten */
   constructor(retention: Retention, onForgotten: (job: JobRecord) => void) {
     this.#retention = retention
     this.#onForgotten = onForgotten
-  }
-
-  get(name: string): JobRecord | undefined {
-    return this.#byName.get(name)
   }
 
   /** Adds a job that ends now. */
@@ -77,7 +73,6 @@ export class EndedJobs {
     const share = this.#shareOf(job.key)
     share.push(job)
     this.#units += unitsOf(job)
-    this.#byName.set(job.name, job)
     let left = MOST_FORGOTTEN
     while (share.size > jobs && share.oldest!.endedAt! <= now - time && left-- > 0) this.#forgetOldest(share)
     this.#largest.set(share, -share.units)
@@ -97,8 +92,6 @@ export class EndedJobs {
     const job = share.shift()
     this.#units -= unitsOf(job)
     this.#onForgotten(job)
-    // Its name may be that of a younger one.
-    if (this.#byName.get(job.name) === job) this.#byName.delete(job.name)
     if (share.size > 0) this.#largest.set(share, -share.units)
     else {
       this.#largest.remove(share)

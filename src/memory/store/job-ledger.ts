@@ -8,12 +8,12 @@ import type { JobRequest } from '../../line/job.ts'
 import type { Retention } from '../../line/options.ts'
 import { EndedJobs } from './ended-jobs.ts'
 import { JobRecord } from './job-record.ts'
-import { idOfSlot, LiveJobs } from './live-jobs.ts'
+import { idOfSlot, KnownJobs } from './known-jobs.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
 /** Every live job, the last jobs that ended, and counts of all that there have been. */
 export class JobLedger {
-  readonly #live = new LiveJobs()
+  readonly #known = new KnownJobs()
   readonly #ended: EndedJobs
   readonly #use: HeapUse
   #admittedCount = 0
@@ -25,7 +25,7 @@ export class JobLedger {
 
   constructor(retention: Retention, use: HeapUse) {
     this.#use = use
-    this.#ended = new EndedJobs(retention, (job) => use.release(job.bucket.use!, job.bytes + job.bytesOfEnd))
+    this.#ended = new EndedJobs(retention, (job) => this.#forget(job, job.bytes + job.bytesOfEnd))
   }
 
   /** Jobs that have not ended. */
@@ -61,23 +61,19 @@ export class JobLedger {
 
   /** The job of this id in the first segment of the key; without a key, the one that has the id for a name. */
   find(id: string, key?: string): JobRecord | undefined {
-    const job = this.#get(id)
+    const job = this.#known.get(id)
     if (key === undefined || (job !== undefined && sharesIds(job.key, key))) return job
-    return this.#hasTwins ? this.#get(twinName(id, key)) : undefined
-  }
-
-  #get(name: string): JobRecord | undefined {
-    return this.#live.get(name) ?? this.#ended.get(name)
+    return this.#hasTwins ? this.#known.get(twinName(id, key)) : undefined
   }
 
   /** Adds a job that was admitted to a bucket that is kept. */
   add(request: JobRequest, bucket: MemoryBucket, now: number): JobRecord {
     const { id } = request
-    const slot = id === undefined ? this.#live.takeSlot() : undefined
-    const isTwin = id !== undefined && this.#get(id) !== undefined
+    const slot = id === undefined ? this.#known.takeSlot() : undefined
+    const isTwin = id !== undefined && this.#known.get(id) !== undefined
     this.#hasTwins ||= isTwin
     const job = new JobRecord(id ?? idOfSlot(slot!), slot, bucket, request, now, isTwin)
-    this.#live.add(job)
+    this.#known.add(job)
     this.#use.grow(bucket.use!, job.bytes)
     this.#admittedCount++
     return job
@@ -86,13 +82,17 @@ export class JobLedger {
   end(job: JobRecord, state: EndState, now: number): void {
     job.end(state, now)
     this.#endedCount++
-    this.#live.delete(job)
     // Only its caller needs to know how a turn ended.
-    if (job.isTurn) this.#use.release(job.bucket.use!, job.bytes)
+    if (job.isTurn) this.#forget(job, job.bytes)
     else {
       this.#use.grow(job.bucket.use!, job.bytesOfEnd)
       this.#ended.add(job, now)
     }
+  }
+
+  #forget(job: JobRecord, bytes: number): void {
+    this.#known.delete(job)
+    this.#use.release(job.bucket.use!, bytes)
   }
 
   /** The job that was admitted under the id of this request; it must be the same. @throws IdConflictError */
@@ -107,7 +107,7 @@ export class JobLedger {
 
   audit(): Audit {
     const count = { waiting: 0, handed: 0, running: 0, retrying: 0 }
-    for (const { state } of this.#live) if (!isEnded(state)) count[state]++
+    for (const { state } of this.#known) if (!isEnded(state)) count[state]++
     return { admitted: this.#admittedCount, ...count, ended: this.#endedCount }
   }
 }

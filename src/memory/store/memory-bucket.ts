@@ -127,8 +127,9 @@ export class MemoryBucket extends BucketNumbers {
 
   /** The jobs whose attempt failed, as a verdict needs them. */
   get retries(): Retries | undefined {
-    const { retries: heap, retryUnits: units = 0 } = this.#returned ?? {}
-    if (heap === undefined || heap.size === 0) return undefined
+    if (this.#returned === undefined) return undefined
+    const { retries: heap, retryUnits: units } = this.#returned
+    if (heap.size === 0) return undefined
     return {
       size: heap.size,
       units,

@@ -17,36 +17,40 @@ function endedJob(id: string, key: string, at: number, data = '1'): JobRecord {
   return job
 }
 
-/** Ends jobs one after the other; a moment apart. */
+/** Ends jobs one after the other, a moment apart, and tells which are still known. */
 class Ending {
-  readonly ended: EndedJobs
+  readonly #ended: EndedJobs
+  readonly #known = new Set<string>()
   now = 0
 
   constructor(retention: Partial<Retention>) {
-    this.ended = new EndedJobs({ jobs: 2, time: 0, most: 1_000, ...retention }, () => undefined)
+    const limits = { jobs: 2, time: 0, most: 1_000, ...retention }
+    this.#ended = new EndedJobs(limits, ({ id }) => expect(this.#known.delete(id)).toBe(true))
   }
 
   end(id: string, key: string, data?: string): void {
-    this.ended.add(endedJob(id, key, ++this.now, data), this.now)
+    this.#known.add(id)
+    this.#ended.add(endedJob(id, key, ++this.now, data), this.now)
+  }
+
+  get all(): string[] {
+    return [...this.#known]
   }
 
   known(ids: string): string {
-    return [...ids].filter((id) => this.ended.get(id) !== undefined).join('')
+    return [...ids].filter((id) => this.#known.has(id)).join('')
   }
 }
 
 test('it knows the last ones that ended; the oldest makes room for the newest', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 70 }), (keep, count) => {
-      const ended = new EndedJobs({ jobs: keep, time: 0, most: 10 * keep }, () => undefined)
-      const jobs = Array.from({ length: count }, (_, n) => endedJob(`${n}`, 'a', n))
-      for (const [index, job] of jobs.entries()) {
-        ended.add(job, index)
-        if (keep > 0) expect(ended.get(job.id)).toBe(job)
-        expect(ended.get(`${index - keep}`)).toBeUndefined()
+      const ending = new Ending({ jobs: keep, time: 0, most: 10 * keep })
+      for (let n = 1; n <= count; n++) {
+        ending.end(`${n}`, 'a')
+        const first = Math.max(1, n - keep + 1)
+        expect(ending.all).toEqual(Array.from({ length: n - first + 1 }, (_, index) => `${first + index}`))
       }
-      const known = jobs.filter(({ id }) => ended.get(id) !== undefined)
-      expect(known).toEqual(keep === 0 ? [] : jobs.slice(-keep))
     }),
   )
 })
@@ -80,10 +84,7 @@ describe('each first segment', () => {
   test('has a fair part also where each would like more', () => {
     const ending = new Ending({ jobs: 100, most: 9 })
     for (let n = 0; n < 300; n++) ending.end(`${n}`, `s${n % 3}`)
-    const known = Array.from({ length: 300 }, (_, n) => n).filter(
-      (n) => ending.ended.get(`${n}`) !== undefined,
-    )
-    expect(known).toEqual([291, 292, 293, 294, 295, 296, 297, 298, 299])
+    expect(ending.all.map(Number)).toEqual([291, 292, 293, 294, 295, 296, 297, 298, 299])
   })
 
   test('counts large data and results as several jobs', () => {
@@ -104,10 +105,8 @@ test('an end forgets a bounded number, and the next ends the others', () => {
   const ending = new Ending({ jobs: 1, time: 1_000 })
   for (let n = 0; n < 500; n++) ending.end(`${n}`, 'one')
   ending.now = 5_000
-  const count = () => Array.from({ length: 500 }, (_, n) => n).filter((n) => ending.ended.get(`${n}`)).length
   ending.end('a', 'one')
-  expect(count()).toBe(300)
+  expect(ending.all).toHaveLength(300 + 1)
   for (const id of 'bc') ending.end(id, 'one')
-  expect(count()).toBe(0)
-  expect(ending.known('abc')).toBe('abc')
+  expect(ending.all).toEqual(['a', 'b', 'c'])
 })

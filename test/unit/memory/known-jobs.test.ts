@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { RuleBook } from '../../../src/core/rule-book.ts'
 import { JobRecord } from '../../../src/memory/store/job-record.ts'
-import { idOfSlot, LiveJobs } from '../../../src/memory/store/live-jobs.ts'
+import { idOfSlot, KnownJobs } from '../../../src/memory/store/known-jobs.ts'
 import { MemoryBucket } from '../../../src/memory/store/memory-bucket.ts'
 import { request } from '../../support/memory-store.ts'
 
@@ -12,7 +12,7 @@ function named(id: string): JobRecord {
   return new JobRecord(id, undefined, bucket, request({ id }), 0)
 }
 
-function unnamed(jobs: LiveJobs): JobRecord {
+function unnamed(jobs: KnownJobs): JobRecord {
   const slot = jobs.takeSlot()
   return new JobRecord(idOfSlot(slot), slot, bucket, request(), 0)
 }
@@ -26,7 +26,7 @@ test('it does whatever a map by id does', () => {
   )
   fc.assert(
     fc.property(fc.array(step, { maxLength: 100, size: 'max' }), (steps) => {
-      const jobs = new LiveJobs()
+      const jobs = new KnownJobs()
       const model = new Map<string, JobRecord>()
       const gone: string[] = []
       for (const [index, step] of steps.entries()) {
@@ -41,7 +41,7 @@ test('it does whatever a map by id does', () => {
           jobs.add(job)
           model.set(job.id, job)
         }
-        expect(jobs.size).toBe(model.size)
+        expect([...jobs]).toHaveLength(model.size)
         expect(new Set(jobs)).toEqual(new Set(model.values()))
         for (const [id, job] of model) expect(jobs.get(id)).toBe(job)
         for (const id of gone) expect(jobs.get(id)).toBeUndefined()
@@ -51,6 +51,24 @@ test('it does whatever a map by id does', () => {
   )
 })
 
+test('of many jobs, those that are left are found, and the slots of the others are taken again', () => {
+  const jobs = new KnownJobs()
+  const all = Array.from({ length: 10_000 }, () => {
+    const job = unnamed(jobs)
+    jobs.add(job)
+    return job
+  })
+  const left = all.filter((_, index) => index % 2_500 === 17)
+  for (const job of all) if (!left.includes(job)) jobs.delete(job)
+  expect(new Set(jobs)).toEqual(new Set(left))
+  for (const job of left) expect(jobs.get(job.id)).toBe(job)
+  for (const job of all) if (!left.includes(job)) expect(jobs.get(job.id)).toBeUndefined()
+  const taken = Array.from({ length: 10_000 - left.length }, () => jobs.takeSlot())
+  const slots = [...taken, ...left.map(({ slot }) => slot!)]
+  expect(new Set(slots).size).toBe(10_000)
+  expect(Math.max(...slots)).toBeLessThan(10_240)
+})
+
 test('ids that it gives are never the same, and hold to the alphabet of ids', () => {
   const ids = Array.from({ length: 10_000 }, () => idOfSlot(7))
   expect(new Set(ids).size).toBe(ids.length)
@@ -58,7 +76,7 @@ test('ids that it gives are never the same, and hold to the alphabet of ids', ()
 })
 
 test('an id in the format of a generated one matches no job', () => {
-  const jobs = new LiveJobs()
+  const jobs = new KnownJobs()
   const job = unnamed(jobs)
   jobs.add(job)
   const forged = `${'0'.repeat(24)}${job.id.slice(24)}`
