@@ -8,13 +8,16 @@ import { hostNow } from '../support/campaign/host-time.ts'
 
 const SECOND = 1_000_000
 const LEASE_MS = 5_000
-const TWO_LEASES = 10 * SECOND
+const LEASE = LEASE_MS * 1_000
+const TWO_LEASES = 2 * LEASE
 const PER_SECOND = 40
 /**
  * A lease, and three times as long for what was held to be found and handed over again: as long as a job may take that a dead worker
  * held (README, recovery). What others hold goes on, so a family mostly stands still for far less.
  */
 const LONGEST_STANDSTILL = 20 * SECOND
+/** Of the rate, while no process is held up: a busy machine starts late, and what is late is not made up for. */
+const SHARE_OF_RATE = 0.6
 const DRIP = 'f/drip'
 
 /** From one that has all of its work at once and no share for it, to one that asks for a job at a time. */
@@ -78,6 +81,15 @@ test.each<[string, number, Strike]>([
   const stood = starts.slice(1).map(({ at }, index) => at - Math.max(starts[index]!.at, struckAt))
   expect(Math.max(...stood) - (overAt - struckAt), 'how long the family stood still').toBeLessThan(
     LONGEST_STANDSTILL,
+  )
+
+  // The family has work until the last of its jobs, and so much that no child alone decides its rate until the last second.
+  const backAt = overAt + LEASE
+  const lastAt = starts.at(-PER_SECOND)!.at
+  const started = starts.filter(({ at }) => at > backAt && at <= lastAt).length
+  const free = (lastAt - backAt - standstillWithin(backAt, lastAt)) / SECOND
+  expect(started, `starts in ${free} s, from a lease after the fault on`).toBeGreaterThan(
+    SHARE_OF_RATE * PER_SECOND * free - PER_SECOND,
   )
 
   expect(unfairWithin(0, struckAt)).toEqual([])
