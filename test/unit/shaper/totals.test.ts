@@ -82,6 +82,39 @@ describe('a family', () => {
     expect(starts.filter((start) => start.startsWith('a/calm'))).toHaveLength(5)
   })
 
+  test('of a thousand children one floods, and the others wait as they would without it, to one round', async () => {
+    const [alone, beside] = [await play(0), await play(10_000)]
+    expect(alone.waits).toHaveLength(1_000)
+    // A round: a departure of each child that has work, which are the flood and hardly ever two others.
+    const rounds = beside.waits.map((wait, nth) => (wait - alone.waits[nth]!) / (10 * MS))
+    expect(Math.max(...rounds)).toBeLessThanOrEqual(3)
+    expect(beside.starts).toBeGreaterThanOrEqual(0.99 * 2_000)
+  })
+
+  /** Waits of a thousand jobs of 999 children in 20 s, and all starts, beside a child with so many jobs. */
+  async function play(flood: number) {
+    const { clock, shaper } = lineOf({ 'a/*': '20000, 100/s', 'a/': '40000, 100/s' })
+    const recording = recordHistory(shaper, clock)
+    const waits: number[] = []
+    let starts = 0
+    shaper.work(({ data }) => {
+      starts++
+      const [, nth, at] = data.split(' ')
+      if (at !== undefined) waits[Number(nth)] = clock.now() - Number(at)
+    })
+    await fill(shaper, 'a/flood', flood)
+    for (let nth = 0; nth < 1_000; nth++) {
+      const at = clock.now()
+      await shaper.enqueue(`a/${nth % 999}`, `other ${nth} ${at}`)
+      // Unevenly, so that some come together.
+      await clock.advance((nth % 3) * 20 * MS)
+    }
+    const during = starts
+    if (flood === 0) await clock.advance(SECOND)
+    expect(checkHistory(recording.history, { unfinished: flood > 0 })).toEqual([])
+    return { waits, starts: during }
+  }
+
   test('the key before the slash belongs to it, and others do not', async () => {
     const { shaper } = lineOf({ '*': '10, 1/s', 'a/': '20, 1/s', 'a/b/': '5, 1/s' })
     const paths = (key: string) => shaper.limits.totals(key).map(({ path }) => path)
