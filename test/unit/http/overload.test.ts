@@ -174,7 +174,8 @@ describe('overload', () => {
     await new Promise((resolve) => setTimeout(resolve, 20))
     const end = performance.now() + 2_000
     while (performance.now() < end);
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    // A turn, in which that is measured. On a busy machine many may follow within 20 ms, none of them late.
+    await new Promise((resolve) => setTimeout(resolve))
     expect(() => guard.assertCalm()).toThrow('overloaded')
     await eventually(() => guard.assertCalm())
   })
