@@ -174,8 +174,8 @@ describe('overload', () => {
     await new Promise((resolve) => setTimeout(resolve, 20))
     const end = performance.now() + 2_000
     while (performance.now() < end);
-    // A turn, in which that is measured. On a busy machine many may follow within 20 ms, none of them late.
-    await new Promise((resolve) => setTimeout(resolve))
+    // It is measured in the first turn or in the second. On a busy machine many more may follow within 20 ms, none of them late.
+    for (let turn = 0; turn < 2; turn++) await new Promise((resolve) => setTimeout(resolve))
     expect(() => guard.assertCalm()).toThrow('overloaded')
     await eventually(() => guard.assertCalm())
   })
