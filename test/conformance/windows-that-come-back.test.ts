@@ -161,4 +161,14 @@ describe.each(DRIVERS)('%s: a quota of a total that goes and comes back', (_, op
     await family.pass(10)
     expect(family.starts).toHaveLength(9)
   })
+
+  test('is forgotten when its window is over, and all go on', async () => {
+    const family = await FamilyStage.open(open, { 'a/*': '100, 20/s', 'a/': '200, 10/s, 9 per 2s' })
+    await family.fill('a/1', 20)
+    await family.fill('a/2', 20)
+    await family.pass(0.45)
+    await family.driver.setRule('a/', '200, 10/s', family.now)
+    await family.pass(5)
+    expect(family.starts).toHaveLength(40)
+  })
 })

@@ -77,12 +77,15 @@ do
       total.grantedSlot, total.next = until_ - total.tolerance, total.next + late
       local _, charges = family.use_of(total, job.id, job.cost)
       if charges then
+        family.count_handed(total, charges, -1)
         usage.forget_over(total, now)
         local parts, use = usage.of(total)
-        for at = 1, #parts.counted do forward.forget(use[at].ends, use[at].used, now) end
-        -- It is known only later when it started: until then it counts as long as it can.
-        family.charge(total, usage.charges_of(parts, job.id, job.cost), until_)
-        family.count_handed(total, charges, -1)
+        -- It had a quota only before, and that is over.
+        if parts then
+          for at = 1, #parts.counted do forward.forget(use[at].ends, use[at].used, now) end
+          -- It is known only later when it started: until then it counts as long as it can.
+          family.charge(total, usage.charges_of(parts, job.id, job.cost), until_)
+        end
       end
       member.slots[index], member.counted[index] = slot, until_
       if total.tolerance >= LEAST_TOLERANCE then latest = math.min(latest, until_ - clock_error(total)) end
