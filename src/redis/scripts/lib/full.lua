@@ -4,7 +4,7 @@
 do
   -- Whether nothing else waits below its totals, and nothing but a pace decides.
   function family.is_alone(bucket, totals, now)
-    if retrying(bucket) > 0 or bucket.paused == 1 or not family.is_steady(bucket) then return false end
+    if bucket.inRetry > 0 or bucket.paused == 1 or not family.is_steady(bucket) then return false end
     for _, total in ipairs(totals) do
       if total.waiting > bucket.waiting or not family.is_steady(total) or total.paused == 1 or total.frozen > now then return false end
     end
