@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis'
+import { expect } from 'vitest'
 import { HOUR, MILLISECOND } from '../../src/core/duration.ts'
 import { differenceOf, parseLayer } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
@@ -105,12 +106,12 @@ export async function redisDriver(
   limits: Readonly<Record<string, LimitInput>>,
   keepFinished?: number | Retention,
   prefix = uniquePrefix(),
-): Promise<Driver> {
+): Promise<RedisDriver> {
   return new RedisDriver(await openRedisBackend({ limits, keepFinished, prefix, openedAt: at(0) }), prefix)
 }
 
 /** With no look-ahead and no lead a claim, the gate and the start are one step, as they are in memory. */
-class RedisDriver implements Driver {
+export class RedisDriver implements Driver {
   readonly #backend: RedisBackend
   readonly #views: RedisViews
   readonly #prefix: string
@@ -174,6 +175,34 @@ class RedisDriver implements Driver {
     this.#running.set(started.id, handed)
     this.#started.set(started.id, started)
     return started
+  }
+
+  /** Has so much handed over as departs within the look-ahead; `startNext` then starts that first, in this order. Returns how much. */
+  async handAhead(lookAhead: number, most: number, now: number): Promise<number> {
+    this.#handed.push(...(await claim(this.#backend.verbs, now, lookAhead, most)).jobs)
+    return this.#handed.length
+  }
+
+  /** The worker of a job that runs dies, and its lease ends. */
+  async crash(id: string, now: number): Promise<void> {
+    const handed = this.#running.get(id)
+    if (handed === undefined) throw new Error(`${id} does not run`)
+    this.#running.delete(id)
+    await this.#lose([handed], now)
+  }
+
+  /** A job that is due is handed over, and its worker dies before it starts. Returns whether one was due. */
+  async loseNext(now: number): Promise<boolean> {
+    const { jobs } = await claim(this.#backend.verbs, now, 0)
+    await this.#lose(jobs, now)
+    return jobs.length > 0
+  }
+
+  async #lose(jobs: readonly HandedJob[], now: number): Promise<void> {
+    if (jobs.length === 0) return
+    await this.#backend.verbs.renew(0, jobs, 0, now)
+    const lost = (await this.#backend.verbs.recover(0, {}, now)).jobs
+    expect(lost.map(({ id }) => id)).toEqual(jobs.map(({ id }) => id))
   }
 
   /** Of the one caller that the tests have; waiting for what is not there takes its time. */
