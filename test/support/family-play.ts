@@ -1,0 +1,373 @@
+import { expect } from 'vitest'
+import type { HistoryEvent } from '../../src/conformance/history.ts'
+import { isVelvetRopeError } from '../../src/core/errors.ts'
+import type { Admission } from '../../src/core/job.ts'
+import { isTotal } from '../../src/core/key.ts'
+import { parseLimit } from '../../src/core/limit.ts'
+import { useOf } from '../../src/core/total.ts'
+import { at, COMPLETED, type Driver, failAndRetry, request, type Started } from './backend-driver.ts'
+import { limitText, OUTERMOST, type Step } from './family-traces.ts'
+import { lookAt, type RedisDriver } from './redis-driver.ts'
+import { tagsOf } from './redis-tags.ts'
+
+const MS = 1_000
+const MOST_CRASHES = 3
+/** Two children of a total had the same tag: in memory the one goes first that has been there longer, on Redis the one whose key is first. */
+export class Tied extends Error {}
+
+interface Shape {
+  readonly keys: readonly string[]
+  readonly families: readonly string[]
+  readonly limits: Readonly<Record<string, string>>
+}
+
+/** Plays a trace to both lines; each answer of one is the answer of the other. */
+export class FamilyPlay {
+  now = at(0)
+  readonly history: HistoryEvent[] = []
+  readonly #memory: Driver
+  readonly #redis: RedisDriver
+  readonly #tag: string
+  readonly #keys: readonly string[]
+  readonly #families: readonly string[]
+  /** Those that totals may have: one of a key is for the key, and for what would be below it. */
+  readonly #paths: readonly string[]
+  readonly #limits: Map<string, string>
+  readonly #asked: string[] = []
+  readonly #started: Started[] = []
+  readonly #crashes = new Map<string, number>()
+  #running: string[] = []
+  #readyAt = 0
+  /** So many of the keys have had a job. */
+  #known = 0
+  /** Keys and families, those first that have been paused for the longest. */
+  #paused: string[] = []
+  /** Ends of freezes, after which nothing was claimed yet. */
+  #thaws: number[] = []
+  starts = 0
+  /** Jobs used another part of a total before: the leads of that stand, and the checker knows only what they use now. */
+  hasOldLeads = false
+  /** The most that one claim handed over. */
+  mostHanded = 0
+
+  constructor(memory: Driver, redis: RedisDriver, tag: string, { keys, families, limits }: Shape) {
+    this.#memory = memory
+    this.#redis = redis
+    this.#tag = tag
+    this.#keys = keys
+    this.#families = families
+    this.#paths = [...families, ...keys.map((key) => `${key}/`)]
+    this.#limits = new Map(Object.entries(limits))
+  }
+
+  async begin(): Promise<void> {
+    await this.#noteLimits()
+  }
+
+  async step(step: Step): Promise<void> {
+    await this.#expire()
+    if (this.#paused.length > 2) await this.#hold('resume', this.#paused[0]!, 0)
+    // A child whose freeze is over joins when the total is asked next; a line on Redis claims at that time.
+    if (this.#thaws.some((at) => at <= this.now)) await this.#startAll()
+    await this.#do(step)
+    await this.#look()
+  }
+
+  async #expire(): Promise<void> {
+    const { now } = this
+    const expired = await this.#all(async (driver) => (await driver.expire(now)).sort())
+    for (const id of expired) this.#note({ type: 'end', at: now, id, outcome: 'expired' })
+  }
+
+  async #do(step: Step): Promise<void> {
+    const { now } = this
+    switch (step.do) {
+      case 'admit': {
+        const key = this.#keys[this.#upTo(step.which)]!
+        this.#known = Math.max(this.#known, this.#keys.indexOf(key) + 1)
+        await this.#all((driver) => driver.forecast(key, step.cost, now))
+        await this.#admit([{ key, cost: step.cost }], step.tokens, step.patience)
+        return
+      }
+      case 'crowd': {
+        const from = this.#upTo(step.which)
+        const keys = this.#keys.slice(from, from + step.of)
+        this.#known = Math.max(this.#known, from + keys.length)
+        const jobs = keys.flatMap((key) => step.costs.map((cost) => ({ key, cost })))
+        await this.#admit(jobs, step.tokens)
+        return
+      }
+      case 'start':
+        await this.#startAll()
+        for (let n = 0; n < step.most; n++) {
+          if (!(await this.#startNext())) return
+          if (step.isShort) await this.#complete(this.#running.at(-1)!)
+        }
+        return
+      case 'ahead':
+        await this.#startAhead(step.by, step.most)
+        return
+      case 'complete': {
+        const id = pick(this.#running, step.which)
+        if (id !== undefined) await this.#complete(id)
+        return
+      }
+      case 'crash': {
+        const id = pick(this.#running, step.which)
+        if (id !== undefined) await this.#crash(id)
+        return
+      }
+      case 'lose':
+        await this.#redis.loseNext(now)
+        await this.#startAll()
+        return
+      case 'retry': {
+        const id = pick(this.#running, step.which)
+        if (id === undefined) return
+        // Of two that are ready at the same microsecond, either may depart first.
+        this.#readyAt = Math.max(this.#readyAt + 1, now + step.delay)
+        const readyAt = this.#readyAt
+        this.#stop(id)
+        await this.#all((driver) => driver.finish(id, failAndRetry(readyAt), now))
+        this.#note({ type: 'return', at: now, id, reason: 'retry', readyAt })
+        return
+      }
+      case 'settle': {
+        const started = pick(this.#started, step.which)
+        if (started === undefined) return
+        const { id, key } = started
+        const amounts = { tokens: step.tokens }
+        const isTaken = await this.#all((driver) => driver.settle(id, amounts, now))
+        if (isTaken === true) this.#note({ type: 'settle', at: now, id, key, amounts })
+        return
+      }
+      case 'cancel': {
+        const id = pick(this.#asked, step.which)
+        if (id === undefined || !(await this.#all((driver) => driver.cancel(id, now)))) return
+        this.#note({ type: 'end', at: now, id, outcome: 'cancelled' })
+        return
+      }
+      case 'freeze':
+      case 'unfreeze':
+      case 'pause':
+      case 'resume':
+        await this.#hold(step.do, pick(step.isFamily ? this.#families : this.#keys, step.which)!, step.forMs)
+        return
+      case 'limit':
+        await this.#setLimit(pick(this.#keys, step.which)!, limitText(step.ofKey, step.weight))
+        return
+      case 'total': {
+        const pattern = pick([...this.#limits.keys()].filter(isTotal), step.which)!
+        const pace = pattern === OUTERMOST ? step.ofOutermost : step.ofTotal
+        await this.#setLimit(pattern, limitText(pace, step.weight))
+      }
+    }
+  }
+
+  /** Keys come one after the other: where newcomers have the same tag, the older one has the first name. */
+  #upTo(which: number): number {
+    return which % Math.min(this.#keys.length, this.#known + 1)
+  }
+
+  async #admit(
+    jobs: readonly { readonly key: string; readonly cost: number }[],
+    tokens: number | undefined,
+    patience = Number.POSITIVE_INFINITY,
+  ): Promise<void> {
+    const { now } = this
+    const costs = tokens === undefined ? undefined : { tokens }
+    const asked = jobs.map(({ key, cost }, n) => {
+      const id = `j${this.#asked.length + n}`
+      return request(id, { key, cost, ...(costs && { costs }), deadline: now + patience })
+    })
+    this.#asked.push(...asked.map(({ id }) => id))
+    const answers: Admission[] = []
+    for (const one of asked) answers.push(await this.#all((driver) => driver.admit(one, now)))
+    for (const [n, answer] of answers.entries()) {
+      const { id, key, cost } = asked[n]!
+      if (!answer.accepted) continue
+      const { departsAt, isEstimate } = answer
+      const said = { accepted: true, departsAt: departsAt * MS, isEstimate } as const
+      this.#note({ type: 'answer', at: now, id, key, cost, ...(costs && { costs }), ...said })
+    }
+  }
+
+  async #setLimit(pattern: string, limit: string): Promise<void> {
+    if (unitsOf(limit) !== unitsOf(this.#limits.get(pattern)!)) this.hasOldLeads = true
+    this.#limits.set(pattern, limit)
+    await this.#all((driver) => driver.setRule(pattern, limit, this.now))
+    await this.#noteLimits(pattern)
+  }
+
+  /** Of all keys and families, or of those below the pattern. */
+  async #noteLimits(pattern?: string): Promise<void> {
+    const { now } = this
+    for (const [name, limit] of this.#limits) {
+      if (pattern !== undefined && pattern !== name) continue
+      const names = name.includes('*') ? this.#paths.filter((path) => this.#governs(name, path)) : [name]
+      for (const key of names) this.#note({ type: 'limit', at: now, key, limit: parseLimit(limit, key) })
+    }
+  }
+
+  /** Whether the pattern with a star is that of the family, and not a literal one. */
+  #governs(pattern: string, path: string): boolean {
+    const [one, other] = [pattern.split('/'), path.split('/')]
+    if (this.#limits.has(path) || one.length !== other.length) return false
+    return one.every((segment, n) => segment === '*' || segment === other[n])
+  }
+
+  async #hold(how: 'freeze' | 'unfreeze' | 'pause' | 'resume', name: string, forMs: number): Promise<void> {
+    const { now } = this
+    const until = now + forMs * MS
+    // Below a total that is paused no claim looks who is frozen no more: there a child joins later on Redis.
+    if (how === 'freeze' && this.#paused.some(isTotal)) return
+    if (how === 'pause' && isTotal(name) && this.#thaws.length > 0) return
+    if (how === 'freeze') this.#thaws.push(until)
+    const answer = await this.#all<unknown>((driver) =>
+      how === 'freeze' ? driver.freeze(name, until, now) : driver[how](name, now),
+    )
+    if (typeof answer === 'string') return
+    if (how === 'pause' || how === 'resume') this.#paused = this.#paused.filter((other) => other !== name)
+    if (how === 'pause') this.#paused.push(name)
+    if (how === 'freeze') this.#note({ type: how, at: now, key: name, until })
+    else this.#note({ type: how, at: now, key: name })
+  }
+
+  #stop(id: string): void {
+    this.#running = this.#running.filter((other) => other !== id)
+  }
+
+  async #complete(id: string): Promise<void> {
+    const { now } = this
+    this.#stop(id)
+    await this.#all((driver) => driver.finish(id, COMPLETED, now))
+    this.#note({ type: 'end', at: now, id, outcome: 'completed' })
+  }
+
+  /** In memory nobody dies: there the job is given back to the head of its line, as by a freeze that is over; or fails at last. */
+  async #crash(id: string): Promise<void> {
+    const { now } = this
+    const crashes = (this.#crashes.get(id) ?? 0) + 1
+    this.#crashes.set(id, crashes)
+    this.#stop(id)
+    await this.#redis.crash(id, now)
+    this.#note({ type: 'fault', at: now, id })
+    if (crashes === MOST_CRASHES) {
+      await this.#memory.finish(id, { kind: 'failed', error: 'crashed' }, now)
+      this.#note({ type: 'end', at: now, id, outcome: 'failed' })
+    } else await this.#memory.finish(id, { kind: 'freeze', until: now }, now)
+  }
+
+  async #startAll(): Promise<void> {
+    while (await this.#startOne());
+    this.#thaws = this.#thaws.filter((at) => at > this.now)
+  }
+
+  /** Goes on to the time of the next departure. */
+  async #startNext(): Promise<boolean> {
+    const { nextDepartureAt } = (await this.#memory.family(OUTERMOST, this.now)) ?? {}
+    if (nextDepartureAt === undefined) return false
+    const next = Math.ceil(nextDepartureAt * MS)
+    if (next > this.now) {
+      this.now = next
+      await this.#expire()
+    }
+    return this.#startOne()
+  }
+
+  /** On Redis one claim hands over what departs by then; in memory each departs at its time. */
+  async #startAhead(by: number, most: number): Promise<void> {
+    await this.#startAll()
+    const until = this.now + by
+    // Who may go only later must not take part in the choice already.
+    if (this.#readyAt > this.now || this.#thaws.length > 0) return
+    const handed =
+      (await this.#redis.handAhead(by, most, this.now)) || (await this.#redis.handAhead(by, most, this.now))
+    this.mostHanded = Math.max(this.mostHanded, handed)
+    for (let n = 0; n < handed; n++) expect(await this.#startNext(), `start ${n} of ${handed}`).toBe(true)
+    if (parseLimit(this.#limits.get(OUTERMOST)!).quotas.length === 0)
+      expect(this.now).toBeLessThanOrEqual(until + 1)
+  }
+
+  async #startOne(): Promise<boolean> {
+    const { now } = this
+    const inMemory = await this.#memory.startNext(now)
+    // Where children join, or stand elsewhere, a claim may ask to be repeated.
+    const onRedis =
+      (await this.#redis.startNext(now)) ??
+      (await this.#redis.startNext(now)) ??
+      (await this.#redis.startNext(now))
+    if (inMemory?.id !== onRedis?.id && (await this.#isTied(inMemory, onRedis))) throw new Tied()
+    expect(comparable(onRedis)).toEqual(comparable(inMemory))
+    if (inMemory === undefined) return false
+    const { id, key, cost, costs, attempt } = inMemory
+    this.#note({ type: 'start', at: now, id, key, cost, attempt, ...(costs && { costs }) })
+    this.#started.push(inMemory)
+    this.#running.push(id)
+    this.starts++
+    return true
+  }
+
+  /** Whether the one that went on Redis, or else that in memory, had the same tag as another one that could go. */
+  async #isTied(inMemory: Started | undefined, onRedis: Started | undefined): Promise<boolean> {
+    const went = onRedis ?? inMemory!
+    for (const { total, tag, weight, others } of await tagsOf(lookAt(), this.#tag, went.key)) {
+      const limit = parseLimit((await this.#memory.family(total, this.now))!.limit)
+      const before = onRedis === undefined ? tag : tag - useOf(limit, went) / weight
+      if (others.some((other) => Math.abs(other - before) < 1e-6)) return true
+    }
+    return false
+  }
+
+  /** What is empty, is forgotten by each at its time; and on Redis it is a claim that finds out whose turn is first below a total. */
+  async #look(): Promise<void> {
+    const { now } = this
+    const audit = await this.#all((driver) => driver.audit())
+    this.#note({ type: 'audit', at: now, ...audit })
+    await this.#all(async (driver) => {
+      const { families } = await driver.families({ sort: 'path', limit: 1_000 }, now)
+      return families.filter(isBusy).map(({ children: _, nextDepartureAt: __, heldBy: ___, ...view }) => view)
+    })
+    await this.#all(async (driver) => {
+      const { buckets } = await driver.list({ sort: 'key', limit: 1_000 }, now)
+      return buckets.filter(isBusy).map(({ durability: _, lastUsedAt: __, ...view }) => view)
+    })
+  }
+
+  #note(event: HistoryEvent): void {
+    this.history.push(event)
+  }
+
+  /** The answer of both. An error of the product is one, too. */
+  async #all<Answer>(ask: (driver: Driver) => Promise<Answer>): Promise<Answer> {
+    const [inMemory, onRedis] = await Promise.all(
+      [this.#memory, this.#redis].map((driver) =>
+        ask(driver).catch((error: unknown) => {
+          if (isVelvetRopeError(error)) return error.message as Answer
+          throw error
+        }),
+      ),
+    )
+    expect(onRedis).toEqual(inMemory)
+    return inMemory!
+  }
+}
+
+function pick<One>(all: readonly One[], which: number): One | undefined {
+  return all[which % Math.max(1, all.length)]
+}
+
+function unitsOf(limit: string): string {
+  return parseLimit(limit)
+    .quotas.map(({ unit }) => unit)
+    .join()
+}
+
+function isBusy({ waiting, running }: { readonly waiting: number; readonly running: number }): boolean {
+  return waiting + running > 0
+}
+
+/** Fences of a line on Redis do not begin at 1, and in memory nobody crashes. */
+function comparable(started: Started | undefined) {
+  return started && { ...started, fence: 0, crashes: 0 }
+}
