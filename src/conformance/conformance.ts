@@ -4,8 +4,8 @@
  * reports every breach with its numbers. It knows nothing of the algorithm that it checks: it shares the terms of the limit with it, but no code that
  * computes.
  *
- * One pass for the keys, and one for each total, or each time that it was set: a ledger follows the events, and each law sees every event first. The history must be
- * in chronological order. Time and memory grow linearly with its length, apart from sorting; for a total, with the number of its
+ * One pass for the keys, and one for each time that a total was set: a ledger follows the events, and each law sees every event first.
+ * The history must be in chronological order. Time and memory grow linearly with its length, apart from sorting; for a total, with the number of its
  * children at each start.
  */
 

@@ -48,7 +48,7 @@ export class Fairness {
       case 'unset':
         if (!isWithin(event.key, this.#total)) break
         this.#sharers.remove(event.key)
-        for (const job of this.#jobs.values()) if (isWithin(job.key, event.key)) this.#note(job)
+        this.#noteBelow(event.key)
         break
       case 'answer':
         if (event.accepted && isWithin(event.key, this.#total)) this.#admit(event.id, event, event.at)
@@ -68,12 +68,11 @@ export class Fairness {
         this.#jobs.delete(event.id)
         break
       }
-      case 'freeze':
-        this.#sharers.member(event.key).frozenUntil = Math.max(
-          this.#sharers.member(event.key).frozenUntil,
-          event.until,
-        )
+      case 'freeze': {
+        const member = this.#sharers.member(event.key)
+        member.frozenUntil = Math.max(member.frozenUntil, event.until)
         break
+      }
       case 'unfreeze':
         this.#sharers.member(event.key).frozenUntil = Number.NEGATIVE_INFINITY
         break
@@ -90,8 +89,8 @@ export class Fairness {
     member.limit = limit
     member.weight = limit.weight
     if (isNew && isTotal(key) && isWithin(key, this.#total)) {
-      this.#sharers.insert(key)
-      for (const job of this.#jobs.values()) if (isWithin(job.key, key)) this.#note(job)
+      this.#sharers.regroup(key)
+      this.#noteBelow(key)
     } else if (key === this.#total) this.#beginAll()
   }
 
@@ -103,6 +102,10 @@ export class Fairness {
       sharer.ahead.clear()
     }
     for (const job of this.#jobs.values()) this.#note(job)
+  }
+
+  #noteBelow(total: string): void {
+    for (const job of this.#jobs.values()) if (isWithin(job.key, total)) this.#note(job)
   }
 
   #note(job: Job): void {

@@ -83,18 +83,14 @@ export class Sharers {
     return sharer
   }
 
-  /** A total that is new stands between its keys and the one that is judged. What the other children got before still counts. */
-  insert(total: string): void {
-    this.#regroup(total)
-  }
-
   /** A total is gone: its keys and the totals below it stand where it stood. */
   remove(total: string): void {
     this.#members.delete(total)
-    this.#regroup(total)
+    this.regroup(total)
   }
 
-  #regroup(total: string): void {
+  /** The keys below a total that is new, or gone, have other ways. What the other children got before still counts. */
+  regroup(total: string): void {
     const keys = [...this.#sharerOf.keys()].filter((key) => isWithin(key, total))
     for (const key of keys) this.#sharerOf.delete(key)
     for (const [member, sharer] of this.#sharers) {

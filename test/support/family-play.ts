@@ -244,7 +244,7 @@ export class FamilyPlay {
     this.#note({ type: 'end', at: now, id, outcome: 'completed' })
   }
 
-  /** In memory nobody dies: there the job is given back to the head of its line, as by a freeze that is over; or fails at last. */
+  /** The line in memory has no workers that die: there the job goes back to the head of its line, as after a freeze; the third time it fails. */
   async #crash(id: string): Promise<void> {
     const { now } = this
     const crashes = (this.#crashes.get(id) ?? 0) + 1
@@ -367,7 +367,7 @@ function isBusy({ waiting, running }: { readonly waiting: number; readonly runni
   return waiting + running > 0
 }
 
-/** Fences of a line on Redis do not begin at 1, and in memory nobody crashes. */
+/** Fences on Redis do not begin at 1, and the line in memory counts no crashes. */
 function comparable(started: Started | undefined) {
   return started && { ...started, fence: 0, crashes: 0 }
 }

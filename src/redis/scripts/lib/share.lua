@@ -93,7 +93,7 @@ do
   -- What was handed over before the bucket came below its totals counts as if it were handed over now, by the last that could join. Else
   -- a job that comes back would give back what it was never charged.
   function family.charge_handed(bucket)
-    -- A foreign value in place of the list holds nobody up.
+    -- A foreign value in place of the list stops nothing.
     for _, member in ipairs(redis.pcall('LRANGE', K.handed .. bucket.suffix, 0, -1)) do
       local id, cost = parse_member(member)
       local child = bucket.member

@@ -25,11 +25,7 @@ do
     local totals, own, charges = family.totals_of(bucket), usage.of(bucket), {}
     usage.work = usage.work + WORK * #totals
     for index, total in ipairs(totals) do
-      -- Once for each call: what is reserved after that is right by it, until a slot is given back.
-      if not total.isByClock then
-        allow_for_clock(total, meta, now)
-        total.isByClock = true
-      end
+      allow_for_clock(total, meta, now)
       if total.paused == 1 or usage.is_full(total, total.running + total.grants - family.grants_of(bucket)) then return nil end
       at = math.max(at, total.next, total.frozen, family.after_grants(bucket, total, job.cost))
       charges[index] = select(2, family.use_of(total, job.id, job.cost))
@@ -107,7 +103,6 @@ do
           total.next = math.max(slot, total.lastStart - total.tolerance + spacing_after_start(total))
           total.carry, total.lastCost, total.grantedSlot = 0, 0, 0
           total.warmth = math.min(total.warmth, total.lastWarmth)
-          total.isByClock = false
         end
         family.touch(total)
       end
