@@ -1,4 +1,5 @@
 import type { HistoryEvent } from '../../conformance/history.ts'
+import { isWithin } from '../../conformance/totals.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import { hasParts } from '../../core/limit.ts'
 
@@ -7,6 +8,7 @@ import { hasParts } from '../../core/limit.ts'
  * reassigned its place, this much earlier.
  */
 const HEARD_BEFORE = 20 * MILLISECOND
+const NEVER = Number.NEGATIVE_INFINITY
 
 /**
  * Merges the records of several processes into one history, in the order of their common clock. Each records the limit
@@ -18,10 +20,11 @@ export function joinHistories(histories: readonly (readonly HistoryEvent[])[]): 
   for (const event of unsorted)
     if (event.type === 'answer' && event.accepted) acceptedAt.set(event.id, event.at)
   const roomBefore = roomMade(unsorted)
+  const openBefore = opened(unsorted)
   const place = (event: HistoryEvent) => {
     if (event.type !== 'start') return event.at
     const { id, key, at } = event
-    return Math.max(at - HEARD_BEFORE, acceptedAt.get(id) ?? Number.NEGATIVE_INFINITY, roomBefore(key, at))
+    return Math.max(at - HEARD_BEFORE, acceptedAt.get(id) ?? NEVER, roomBefore(key, at), openBefore(key, at))
   }
   const events = unsorted.sort((a, b) => place(a) - place(b) || rank(a) - rank(b))
   const end = events.reduce((latest, { at }) => Math.max(latest, at), 0)
@@ -59,16 +62,34 @@ function roomMade(events: readonly HistoryEvent[]): (key: string, startedAt: num
     freed.get(keyOf.get(event.id) ?? '')?.push(event.at)
   }
   for (const times of freed.values()) times.sort((a, b) => a - b)
-  return (key, startedAt) => {
-    const times = freed.get(key) ?? []
-    let [low, high] = [0, times.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (times[middle]! < startedAt) low = middle + 1
-      else high = middle
-    }
-    return times[low - 1] ?? Number.NEGATIVE_INFINITY
+  return (key, startedAt) => lastBefore(freed.get(key), startedAt)
+}
+
+/** Returns a function that says when a key, or a family that it belongs to, was last resumed or unfrozen before a start; -Infinity: never. */
+function opened(events: readonly HistoryEvent[]): (key: string, startedAt: number) => number {
+  const times = new Map<string, number[]>()
+  for (const event of events) {
+    if (event.type !== 'resume' && event.type !== 'unfreeze') continue
+    times.set(event.key, [...(times.get(event.key) ?? []), event.at])
   }
+  for (const each of times.values()) each.sort((a, b) => a - b)
+  return (key, startedAt) => {
+    const last = [...times].map(([held, each]) =>
+      held === key || isWithin(key, held) ? lastBefore(each, startedAt) : NEVER,
+    )
+    return Math.max(NEVER, ...last)
+  }
+}
+
+/** The last of the sorted times that is before `at`; -Infinity: none. */
+function lastBefore(times: readonly number[] = [], at: number): number {
+  let [low, high] = [0, times.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (times[middle]! < at) low = middle + 1
+    else high = middle
+  }
+  return times[low - 1] ?? NEVER
 }
 
 function rank({ type }: HistoryEvent): number {

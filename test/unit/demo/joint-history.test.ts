@@ -64,3 +64,21 @@ it('a start that Redis knew of before its reported time has given its place to t
   expect(checkHistory([...producer, ...worker.slice(1)], options).map(({ law }) => law)).toEqual(['L1'])
   expect(checkHistory(joinHistories([worker, producer]), options)).toEqual([])
 })
+
+it.each([
+  ['a key', 'a/x', { type: 'pause' }, { type: 'resume' }],
+  ['a family', 'a/', { type: 'pause' }, { type: 'resume' }],
+  ['a frozen key', 'a/x', { type: 'freeze', until: 9_000_000 }, { type: 'unfreeze' }],
+] as const)('a start just after %s was held stays behind what let it go', (_, held, hold, release) => {
+  const key = 'a/x'
+  const first: HistoryEvent = { type: 'limit', at: 0, key, limit: parseLimit('5, 10/s') }
+  const other: HistoryEvent[] = [
+    first,
+    { type: 'answer', at: 1_000_000, id: 'x', key, cost: 1, accepted: true, departsAt: 1_000_000 },
+    { ...hold, at: 1_000_000, key: held },
+    { ...release, at: 1_400_000, key: held },
+  ]
+  const worker: HistoryEvent[] = [first, { type: 'start', at: 1_401_000, id: 'x', key, cost: 1, attempt: 1 }]
+  const types = joinHistories([worker, other]).map(({ type }) => type)
+  expect(types.slice(-2)).toEqual([release.type, 'start'])
+})
