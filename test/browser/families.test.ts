@@ -10,11 +10,11 @@ beforeAll(async () => {
 })
 afterAll(() => browser.close())
 
-/** Two accounts of one provider, one of which floods, and a family with two parts of its own. */
+/** Two accounts of one provider, one of which floods, and a family with two parts of its own. Its work lasts for minutes. */
 async function openServiceWithFamilies() {
   const service = await openService({
     '*': '400, 50/s',
-    'stripe/': '600, 20/s, 90000/day, 40 at once',
+    'stripe/': '600, 3/s, 90000/day, 40 at once',
     'stripe/acct_42': '400, 50/s, weight 3',
     'stripe/eu/': '200, 10/s, weight 2',
     'twilio/*/': '100, 1/s',
@@ -106,11 +106,11 @@ test('a row of a family opens and shows its children by weight, what waits in ea
 test('what a family started is shared by weight, and the mark says what each would have', async () => {
   const { shaper, url } = await openService({
     '*': '900, 100/s',
-    'a/': '2000, 20/s',
+    'a/': '2000, 10/s',
     'a/b': '900, 100/s, weight 3',
   })
   shaper.work(() => undefined, { concurrency: 100 })
-  for (const key of ['a/b', 'a/c']) await enqueueJobs(shaper, key, 500)
+  for (const key of ['a/b', 'a/c']) await enqueueJobs(shaper, key, 900)
   const { page, faults } = await openTab(browser)
   await page.goto(`${url}/?family=a%2F`)
   const share = page.locator('.children-list tbody .share')

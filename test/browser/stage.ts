@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { inject, onTestFinished } from 'vitest'
+import { PATIENCE_MS } from '../support/patience.ts'
 
 /** Flags for a browser that runs as root in a container, without a network. */
 const FLAGS = [
@@ -26,6 +27,7 @@ export async function openTab(
 ): Promise<{ page: Page; faults: string[] }> {
   const context = await browser.newContext({ viewport: { width: 1_280, height: 900 }, ...options })
   onTestFinished(() => context.close())
+  context.setDefaultTimeout(PATIENCE_MS)
   const page = await context.newPage()
   const faults: string[] = []
   page.on('console', (message) => {
