@@ -36,6 +36,10 @@ export class RedisInfo {
     return this.#client.dbsize()
   }
 
+  close(): void {
+    this.#client.disconnect()
+  }
+
   async #entriesOf(key: string): Promise<number> {
     switch (await this.#client.type(key)) {
       case 'hash':

@@ -95,7 +95,7 @@ async function settle(
 ): Promise<void> {
   let admission = first
   for (let left = job.comesBack; !admission.accepted && admission.reason === 'full' && left > 0; left--) {
-    await sleep(Math.min(admission.retryAfterMs, 30_000))
+    await rest(process, Math.min(admission.retryAfterMs, 30_000))
     const request = requestOf(job)
     admission = await ask(scene, process, () => shaper.enqueue(job.key, request.data, optionsOf(request)))
   }
@@ -103,6 +103,11 @@ async function settle(
   if (!process.isAlive) return
   scene.answered.add(job)
   if (!admission.accepted) scene.refused.add(job.id)
+}
+
+/** The line may be closed meanwhile: what a caller waits for is none of its timers. */
+function rest(process: SimProcess, ms: number): Promise<void> {
+  return new Promise((resolve) => void process.at(process.inner + ms * 1_000, 0, resolve))
 }
 
 function requestOf({ id, key, cost, costs, bytes, deadline, attempts, backoff, timeout }: JobPlan) {
