@@ -108,7 +108,7 @@ async function measure({ producers, workers, shards }: Shape): Promise<Sample> {
     worker: perJob(cpuOf(await statesOf(working)) - worker),
     producer: perJob(cpuOf(await statesOf(bringing)) - producer),
   }
-  for (const child of [...bringing, ...working]) child.kill()
+  for (const child of [...bringing, ...working]) child.disconnect()
   for (const info of infos) info.close()
   await stop()
   return sample

@@ -98,7 +98,12 @@ export const redisIdle: Scenario<RedisProductName> = {
         notes: [
           `Processor time over ${WATCHED_MS / 1_000} s, from ${SETTLE_MS / 1_000} s after the last start on.`,
           'Bytes left hold the last jobs that ended and, of BullMQ, what a queue is; few keys make them rough.',
-          verdict('processor time of Redis, next passed', medianOf(ropePast, 'cpu'), { most: 0.005 }, percent),
+          verdict(
+            'processor time of Redis, next passed',
+            medianOf(ropePast, 'cpu'),
+            { most: 0.005 },
+            percent,
+          ),
           verdict('live buckets left, next passed', medianOf(ropePast, 'live'), { most: 0 }, whole),
           `Left of velvet-rope, next passed, with the number of entries: ${namesLeft(ropePast)}.`,
           `BullMQ has a queue and a worker for each key: ${QUEUES} of them, each asking every few seconds; a hundred thousand ` +
