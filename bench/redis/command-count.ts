@@ -1,28 +1,39 @@
 import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
+import { sum } from '../statistics.ts'
 
 const LONGEST_LABEL = 48
+const PRODUCT = fileURLToPath(new URL('../../dist/src/', import.meta.url))
+
+/** How often clients sent a command, and how many commands a script ran because of it. */
+export interface CommandCount {
+  sent: number
+  inside: number
+}
 
 /** What a server was asked to do. */
 export interface CommandTally {
-  /** Commands that clients sent: each is a message to the server. A script counts once. */
-  readonly sent: ReadonlyMap<string, number>
+  /** Commands that clients sent, by name: each is a message to the server. A script counts once. */
+  readonly sent: ReadonlyMap<string, CommandCount>
   /** Commands that scripts ran inside the server. */
   readonly inside: number
 }
 
 /**
  * Counts with MONITOR, which tells what a client sent from what a script ran; `INFO commandstats` adds the two up.
- * Begin before a product opens: a script is named by the first words of its text, which travels only once.
+ * Begin before a product opens: a script is named by its text, which travels only once.
  */
 export async function countCommands(socket: string): Promise<{ reset(): void; tally(): CommandTally }> {
   const monitor = await new Redis(socket).monitor()
   const labels = new Map<string, string>()
-  const sent = new Map<string, number>()
-  let inside = 0
+  const sent = new Map<string, CommandCount>()
+  let latest: CommandCount | undefined
   monitor.on('monitor', (_time: string, args: string[], source: string) => {
     if (source === 'lua') {
-      inside++
+      if (latest !== undefined) latest.inside++
       return
     }
     const [name = '', first = '', second = ''] = args
@@ -34,20 +45,23 @@ export async function countCommands(socket: string): Promise<{ reset(): void; ta
       labels.set(createHash('sha1').update(script).digest('hex'), labelOf(script))
     }
     const called = verb === 'evalsha' ? first : verb === 'eval' ? labelOf(withoutEscapes(text ?? '')) : verb
-    sent.set(called, (sent.get(called) ?? 0) + 1)
+    latest = sent.get(called) ?? { sent: 0, inside: 0 }
+    latest.sent++
+    sent.set(called, latest)
   })
   return {
     reset() {
       sent.clear()
-      inside = 0
+      latest = undefined
     },
     tally() {
-      const named = new Map<string, number>()
-      for (const [called, count] of sent) {
+      const named = new Map<string, CommandCount>()
+      for (const [called, { sent: times, inside }] of sent) {
         const label = labels.get(called) ?? called
-        named.set(label, (named.get(label) ?? 0) + count)
+        const before = named.get(label) ?? { sent: 0, inside: 0 }
+        named.set(label, { sent: before.sent + times, inside: before.inside + inside })
       }
-      return { sent: named, inside }
+      return { sent: named, inside: sum([...named.values()].map(({ inside }) => inside)) }
     },
   }
 }
@@ -59,10 +73,10 @@ function withoutEscapes(text: string): string {
 
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t' }
 
-/** The first words of a script; of ours, whose verb comes after the parts that it uses, of the verb. */
+/** The name of our scripts, the first words of others. */
 function labelOf(script: string): string {
-  const header = /^(--.*)\n(?:--.*\n)*-- uses: /m.exec(script)?.[1] ?? script
-  const words = header
+  for (const [verb, text] of OURS) if (script.includes(text)) return `script ${verb}`
+  const words = script
     .replace(/^#!.*\n|--\[\[|--/g, ' ')
     .trim()
     .split('\n')[0]!
@@ -70,3 +84,13 @@ function labelOf(script: string): string {
     .trim()
   return `script "${words.length > LONGEST_LABEL ? `${words.slice(0, LONGEST_LABEL)}…` : words}"`
 }
+
+/** The scripts of the product as it was built, by name: libraries stand before them. */
+const OURS = new Map(
+  readdirSync(PRODUCT, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.lua') && !file.includes('lib/'))
+    .map((file) => {
+      const text = readFileSync(join(PRODUCT, file), 'utf8')
+      return [basename(file, '.lua'), text.replace(/^#!.*\n(-- uses: .*\n)?/, '').trim()]
+    }),
+)

@@ -20,6 +20,8 @@ const { values: flags } = parseArgs({
     rounds: { type: 'string', default: '3' },
     /** Jobs of one call; 1: singly, 64 in flight of each producer. */
     'per-call': { type: 'string', default: '200' },
+    /** Producers, workers and shards of each row. */
+    shapes: { type: 'string', default: '1/1/1,1/2/1,1/4/1,2/2/1,1/1/4,2/4/4' },
   },
 })
 const PROCESS = fileURLToPath(new URL('./scale-process.ts', import.meta.url))
@@ -30,14 +32,11 @@ interface Shape {
   readonly shards: number
 }
 
-const SHAPES: readonly Shape[] = [
-  { producers: 1, workers: 1, shards: 1 },
-  { producers: 1, workers: 2, shards: 1 },
-  { producers: 1, workers: 4, shards: 1 },
-  { producers: 2, workers: 2, shards: 1 },
-  { producers: 1, workers: 1, shards: 4 },
-  { producers: 2, workers: 4, shards: 4 },
-]
+const SHAPES = flags.shapes.split(',').map((text): Shape => {
+  const [producers, workers, shards] = text.split('/').map(Number)
+  if (!producers || !workers || !shards) throw new Error(`expected producers/workers/shards, got: ${text}`)
+  return { producers, workers, shards }
+})
 
 /** Processor time in microseconds for each job. */
 interface Sample {

@@ -93,7 +93,9 @@ async function onRedis({ product, pace, keys, jobs }: Trial, address: string): P
   const { asks } = await askAll({ ...asking, asks: jobs })
   await sleep(SETTLE_MS)
   const { sent, inside } = commands.tally()
-  return { figures: { sent: sum([...sent.values()]) / asks, inside: inside / asks } }
+  return {
+    figures: { sent: sum([...sent.values()].map((count) => count.sent)) / asks, inside: inside / asks },
+  }
 }
 
 async function onPostgres({ product, pace, keys, jobs }: Trial, address: string): Promise<Sample> {
