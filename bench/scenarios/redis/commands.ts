@@ -5,7 +5,7 @@ import { loadRedisProduct, type RedisProductName } from '../../products/redis/in
 import { countCommands } from '../../redis/command-count.ts'
 import { handSingly } from '../../redis/handing.ts'
 import { openRedisStage } from '../../redis/stage.ts'
-import { cell, decimals, medianOf, ropeOf } from '../../report/figures.ts'
+import { cell, decimals, medianOf, ropeOf, verdict } from '../../report/figures.ts'
 import type { Table } from '../../report/table.ts'
 import { sum } from '../../statistics.ts'
 import type { Result, Scenario } from '../scenario.ts'
@@ -14,6 +14,10 @@ import { nameSize, sizesOf } from '../throughput.ts'
 /** By number of keys: a pace that every product can keep. */
 const PACES = { 1: { count: 1, periodMs: 5 }, 1000: { count: 1, periodMs: 1_000 } } as const
 const SIZES = [1, 1_000] as const
+const MOST_INSIDE = new Map<number, number>([
+  [1, 60],
+  [1_000, 45],
+])
 const IN_FLIGHT = 16
 /** In which the ends of the last jobs are reported, and nothing idle happens. */
 const SETTLE_MS = 300
@@ -81,6 +85,12 @@ function totals(keys: number, results: readonly Result[]): Table {
       cell(result, 'inside', two, ropeOf(results)),
     ]),
     notes: [
+      verdict(
+        'run inside scripts',
+        medianOf(ropeOf(results), 'inside'),
+        { most: MOST_INSIDE.get(keys)! },
+        two,
+      ),
       'Counted with MONITOR, producer and worker in one process, jobs enqueued one by one. A script counts once as sent; ' +
         'what it runs is counted beside it.',
     ],
