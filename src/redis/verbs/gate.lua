@@ -67,7 +67,7 @@ local function answer(at)
   local is_void = missed ~= '' and number(missed) == state.slot or now > state.slot + FARTHEST_SLOT
     or state.slot > now + FARTHEST_SLOT
     or bucket.paused == 1 or bucket.frozen > now or bucket.member and not is_first
-  if not is_first and (is_void or bucket.granted ~= id) then ungrant(bucket, job, state) end
+  if not is_first and (is_void or bucket.granted ~= id) then ungrant(bucket, job, state, state.fence) end
   local slot, start_at, due, latest = state.slot, math.max(state.slot, now), state.slot, INF
   if state.state == 'handed' then
     if bucket.paused == 0 then slot, start_at, due, latest = grant(bucket, meta, job, state, worker, now, lead, off) end
@@ -82,7 +82,7 @@ local function answer(at)
       return { 'returned' }
     end
     if is_late then
-      ungrant(bucket, job, state)
+      ungrant(bucket, job, state, INF)
       if not is_first then state.attempt = state.attempt - 1 end
       state.worker = worker
       end_waiting(bucket, meta, job, state, 'expired', now)

@@ -31,8 +31,9 @@ do
     return best
   end
 
-  -- The usage under a limit that changed at `now`.
-  local function changed_use(before, use, after, now)
+  -- The usage under a limit that changed at `now`. A total does not know which slots below it are out: what these were charged is not to
+  -- be given back where another count began, or what a unit that no job names counts is another.
+  local function changed_use(before, use, after, now, is_total)
     local changed = usage.new(after, use.lostAt, use.changedAt)
     changed.lastTurn = use.lastTurn
     for index, part in ipairs(after.counted) do
@@ -41,10 +42,12 @@ do
         changed.sums[part.unit] = use.sums[part.unit]
         changed.begun[part.unit] = source and use.begun[part.unit] or not source and now or nil
       end
+      local is_as_before = source ~= nil and before.counted[source].each == part.each
       -- Of a start that an older version counted it is not known what it was charged before.
-      if not source or before.counted[source].each ~= part.each then changed.changedAt = now end
+      if not is_as_before then changed.changedAt = now end
       if source and usage.is_same_window(before.counted[source], part) then changed[index] = use[source]
       elseif source then changed[index] = usage.carried(before.counted[source], use[source], part, now) end
+      if is_total and not is_as_before then usage.note_moved(changed[index]) end
     end
     return changed
   end
@@ -57,7 +60,7 @@ do
     before, use = before or none, use or usage.new(none, 0, 0)
     limit = usage.with_past(limit, before, use, now)
     bucket.limit, bucket.parts, bucket.partsOf = limit, usage.parts_of(limit), limit
-    bucket.use = changed_use(before, use, bucket.parts or none, now)
+    bucket.use = changed_use(before, use, bucket.parts or none, now, bucket.isTotal)
     bucket.isUseChanged = bucket.isUseChanged or had_quotas or #(bucket.parts or none).counted > 0
     if bucket.parts then usage.allow_for_loss(bucket) end
   end

@@ -27,6 +27,14 @@ function usage.charge(bucket, charges, at, sign)
   bucket.isUseChanged = bucket.isUseChanged or #bucket.parts.counted > 0
 end
 
+-- Takes that back, where what a job of that fence was charged surely stands there.
+function usage.discharge(bucket, charges, at, fence)
+  for index, part in ipairs(bucket.parts.counted) do
+    if usage.stands(bucket.use[index], fence) then quota.charge(part, bucket.use[index], -charges[index], at) end
+  end
+  bucket.isUseChanged = true
+end
+
 -- What a start is charged in named units, as its state keeps it: of each its name, how much, and which count of the unit that is in.
 function usage.charged(bucket, charges)
   local texts, known = {}, {}

@@ -63,11 +63,12 @@ local function grant(bucket, meta, job, state, worker, now, lead, off)
   return slot, start_at, had_slot and due or slot, latest
 end
 
--- Takes the slot away from a job that was granted it and has not started; one of a run has none.
-local function ungrant(bucket, job, state)
+-- Takes the slot away from a job that was granted it and has not started; one of a run has none. `fence`: of when it was
+-- granted.
+local function ungrant(bucket, job, state, fence)
   state.state = 'handed'
   if bucket.granted ~= state.id then return end
-  unreserve(bucket)
+  unreserve(bucket, fence)
   bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
   bucket.handed = bucket.handed + job.cost
 end

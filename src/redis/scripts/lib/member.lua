@@ -39,22 +39,14 @@ do
     return table.concat(family.chain_of(one).paths, '\n') == table.concat(family.chain_of(other).paths, '\n')
   end
 
-  local function is_pace_alone(text)
-    for _, rule in ipairs(family.chain_of(text)) do
-      if usage.has_parts(rule.limit) then return false end
-    end
-    return true
-  end
-
   -- The bucket stays below its totals, of which some have other limits, or it has another weight. Its total counts that when the bucket
-  -- is written, or stands anew. What its slots were charged in quotas that have changed is not known any more: it stays charged.
+  -- is written, or stands anew.
   local function adapt(bucket, text, book, now)
     local before, weight = bucket.member, family.chain_of(text).weight
-    local keeps_slots = is_pace_alone(before.chain) and is_pace_alone(text)
     family.keep_chain(text, book, now)
     bucket.member = {
       weight = weight, tag = before.tag, standing = before.standing, chain = text, reweighed = (before.reweighed or 0) + family.weigh(weight) - family.weigh(before.weight),
-      slots = keeps_slots and before.slots or {}, counted = keeps_slots and before.counted or {},
+      slots = before.slots, counted = before.counted,
     }
   end
 

@@ -46,7 +46,7 @@ do
     local n, from, counted = 1, bucket.use[1].at - 2, bucket.parts.counted
     for index, one in ipairs(bucket.use) do
       local part = counted[index]
-      if not one.raw or one.skipped ~= (part.unit and usage.sums_in(bucket, part, one) or 1) then return false end
+      if not one.raw or one.skipped ~= usage.sums_in(bucket, part, one) then return false end
       if part.unit then
         local sums, middle = usage.packed_sums(bucket, part, one), one.at + one.size * 8
         packed[n + 1], packed[n + 2] = string.sub(whole, from, middle - 1), sums

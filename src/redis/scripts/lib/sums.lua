@@ -9,7 +9,7 @@ do
   -- name the unit, and how much; and when a turn last started.
   local SUM, MOVED, BEGUN, COUNTED, MOST = -8, -7, -6, { -5, -4, -3, -2, -1 }, 8
 
-  local SUM_ALONE = struct.pack('<d', SUM)
+  local SUM_ALONE, MOVED_NEXT = struct.pack('<d', SUM), struct.pack('<d', MOVED)
   -- Most often a unit has these sums and no others: they are read at once.
   local MOST_OFTEN, FORMAT, BYTES = struct.pack('<dddddd', SUM, unpack(COUNTED)), '<dddddd', 48
 
@@ -32,7 +32,9 @@ do
   function usage.read_sums(one, bucket, use, jobs)
     local raw, at, middle, unit = one.raw, one.at, one.at + one.size * 8, one.part.unit
     if not unit then
-      if one.size > 0 and string.sub(raw, at, at + 7) == SUM_ALONE then one.skipped, one.sum = 1, struct.unpack('<d', raw, middle) end
+      if one.size == 0 or string.sub(raw, at, at + 7) ~= SUM_ALONE then return end
+      one.skipped, one.sum = 1, struct.unpack('<d', raw, middle)
+      if string.sub(raw, at + 8, at + 15) == MOVED_NEXT then one.skipped, one.moved = 2, struct.unpack('<d', raw, middle + 8) end
       return
     end
     local joined, waiting, named, units, last_turn
@@ -48,25 +50,26 @@ do
 
   -- How many sums are written with what a quota counts.
   function usage.sums_in(bucket, part, one)
-    if not part.unit then return 1 end
-    return 1 + (one.moved and 1 or 0) + (bucket.use.begun[part.unit] and 1 or 0) + #COUNTED
+    local alone = one.moved and 2 or 1
+    if not part.unit then return alone end
+    return alone + (bucket.use.begun[part.unit] and 1 or 0) + #COUNTED
   end
 
   local function packed(value) return value and struct.pack('<d', value) or '' end
 
   -- What is written of sums before the entries of a quota: their kinds, where entries have when they end,
   function usage.kinds_of_sums(bucket, part, one)
-    if not part.unit then return SUM_ALONE end
+    if not part.unit then return one.moved and SUM_ALONE .. MOVED_NEXT or SUM_ALONE end
     local begun, moved = bucket.use.begun[part.unit], one.moved
     if not begun and not moved then return MOST_OFTEN end
-    return SUM_ALONE .. packed(moved and MOVED) .. packed(begun and BEGUN) .. string.sub(MOST_OFTEN, 9)
+    return SUM_ALONE .. (moved and MOVED_NEXT or '') .. packed(begun and BEGUN) .. string.sub(MOST_OFTEN, 9)
   end
 
   -- and what they are, where entries have what they count.
   function usage.packed_sums(bucket, part, one)
     local use, unit = bucket.use, part.unit
     local total = one.sum or quota.sum(one)
-    if not unit then return packed(total) end
+    if not unit then return packed(total) .. packed(one.moved) end
     local sum, others = use.sums[unit], packed(one.moved) .. packed(use.begun[unit])
     return struct.pack('<dc0ddddd', total, others, sum and bucket.joined or -1, jobs_without_slot(bucket),
       sum and sum.jobs or 0, sum and sum.units or 0, use.lastTurn)

@@ -12,7 +12,9 @@ do
   -- With less tolerance no worker could be sure to start in time: then a total has one slot at a time, as a bucket has.
   local LEAST_TOLERANCE = 4000
 
-  function family.charge(total, charges, at, sign) return charges and usage.charge(total, charges, at, sign) end
+  function family.charge(total, charges, at) return charges and usage.charge(total, charges, at) end
+
+  function family.discharge(total, charges, at, fence) return charges and usage.discharge(total, charges, at, fence) end
 
   -- A late start must not come right behind a later one that keeps others away for longer than the tolerance: that one waits for it.
   function family.after_grants(bucket, total, cost)
@@ -90,14 +92,14 @@ do
     return latest
   end
 
-  -- Gives the slots back that a job was granted. Those behind it stand: so only the last one of a total is free again.
-  function family.unreserve(bucket)
+  -- Gives the slots back that a job of that fence was granted. Those behind it stand: so only the last one of a total is free again.
+  function family.unreserve(bucket, fence)
     local member = bucket.member
     for index, total in ipairs(family.totals_of(bucket)) do
       local slot = member.slots[index]
       if slot then
         local _, charges = family.use_of(total, bucket.granted, bucket.grantedCost)
-        family.charge(total, charges, member.counted[index], -1)
+        family.discharge(total, charges, member.counted[index], fence)
         family.count_handed(total, charges, 1)
         if total.grantedSlot == member.counted[index] - total.tolerance then
           total.next = math.max(slot, total.lastStart - total.tolerance + spacing_after_start(total))
