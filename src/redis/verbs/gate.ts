@@ -64,7 +64,7 @@ export type GateAnswer =
   | {
       readonly kind: 'granted'
       readonly slot: number
-      /** The slot of the grid that it would have had in time: before `slot` where it came too late for it. */
+      /** The slot of the grid that it would have had in time, by its own limit and all totals: before `startAt` where it came too late for it. */
       readonly due: number
       readonly startAt: number
       readonly latest: number

@@ -41,9 +41,9 @@ export const TOTALS: readonly Mutant[] = [
     edits: [
       {
         file: `${LIB}/under.lua`,
-        find: '      at = math.max(at, total.next, total.frozen, ',
+        find: '      due = math.max(due, total.next, total.frozen, ',
         replace:
-          '      if index == 1 then at = math.max(at, total.next, total.frozen) end at = math.max(at, ',
+          '      if index == 1 then due = math.max(due, total.next, total.frozen) end due = math.max(due, ',
       },
     ],
   },

@@ -72,6 +72,17 @@ describe('in memory', () => {
     expect(heard).toEqual([])
   })
 
+  test('a start is late only for the slot that all totals above its key let it have', async () => {
+    const heard = hear(diagnostics.lateStarts)
+    const stage = new Stage({ 'k/*': '9, 50/s', 'k/': '99, 5/s, 20/min' })
+    stage.shaper.work(() => undefined)
+    await stage.fill('k/a', 9)
+    await stage.fill('k/b', 9)
+    await stage.pass(3_330)
+    expect(stage.starts).toHaveLength(17)
+    expect(heard).toEqual([])
+  })
+
   test('the end of a handler is published after its start, even if it settles immediately', async () => {
     const order: string[] = []
     onTestFinished(diagnostics.departures.subscribe(() => void order.push('start')))

@@ -32,8 +32,8 @@ local function allow_for_clock(bucket, meta, now)
   end
 end
 
--- Reserves a slot. Returns it, the time from which the handler may start, the slot of the grid that the job may have missed, and until
--- when totals let it start; nil where the slot is too far away. `off`: how far the clock of the worker may be ahead, and behind.
+-- Reserves a slot. Returns it, the time from which the handler may start, the slot that the job may have missed, with its totals, and
+-- until when these let it start; nil where the slot is too far away. `off`: how far the clock of the worker may be ahead, and behind.
 local function grant(bucket, meta, job, state, worker, now, lead, off)
   local parts = usage.of(bucket)
   allow_for_clock(bucket, meta, now)
@@ -44,9 +44,10 @@ local function grant(bucket, meta, job, state, worker, now, lead, off)
     if usage.is_full(bucket, bucket.running) then return nil end
     earliest, due = usage.due_at(bucket, usage.charges(parts, job.cost, job.settings), due, earliest)
   end
-  if bucket.member then earliest = family.earliest(bucket, meta, job, math.max(due, earliest), now) end
+  local since = due
+  if bucket.member then earliest, since = family.earliest(bucket, meta, job, due, earliest, now) end
   if not earliest then return nil end
-  local had_slot = due <= math.max(bucket.next, bucket.frozen)
+  local had_slot = since > due or due <= math.max(bucket.next, bucket.frozen)
   local before = { bucket.next, bucket.carry, bucket.lastCost, bucket.warmth, bucket.lastWarmth }
   local slot, on_grid = reserve_due(bucket, job.cost, due, earliest)
   local start_at = math.max(slot, earliest, bucket.lastStart + usage.EVEN * spacing_after_start(bucket))
@@ -60,7 +61,7 @@ local function grant(bucket, meta, job, state, worker, now, lead, off)
   if parts then usage.charge_slot(bucket, 1, now, job.settings) end
   local latest = bucket.member and family.reserve(bucket, job, start_at, now, off) or INF
   state.state, state.slot, state.onGrid, state.isSettled, state.worker = 'granted', slot, on_grid, false, worker
-  return slot, start_at, had_slot and due or slot, latest
+  return slot, start_at, had_slot and since or slot, latest
 end
 
 -- Takes the slot away from a job that was granted it and has not started; one of a run has none. `fence`: of when it was

@@ -22,29 +22,34 @@ do
     return (total.grantedSlot > 0 and total.grantedSlot or total.next) + total.tolerance
   end
 
-  -- The time from `at` on at which all limits let the job start; nil: a total is paused, or has no place.
-  function family.earliest(bucket, meta, job, at, now)
+  -- The time from `from` on at which all limits let the job start that its own lets go at `due`, and since when they do; nil: a total is
+  -- paused, or has no place.
+  function family.earliest(bucket, meta, job, due, from, now)
     local totals, own, charges = family.totals_of(bucket), usage.of(bucket), {}
     usage.work = usage.work + WORK * #totals
     for index, total in ipairs(totals) do
       allow_for_clock(total, meta, now)
       if total.paused == 1 or usage.is_full(total, total.running + total.grants - family.grants_of(bucket)) then return nil end
-      at = math.max(at, total.next, total.frozen, family.after_grants(bucket, total, job.cost))
+      due = math.max(due, total.next, total.frozen, family.after_grants(bucket, total, job.cost))
       charges[index] = select(2, family.use_of(total, job.id, job.cost))
     end
-    if not own and not next(charges) then return at end
-    local later = at
-    repeat
-      at = later
-      for index, total in ipairs(totals) do
-        if charges[index] then
-          local parts, use = usage.of(total)
-          later = usage.room_at(parts, use, charges[index], later)
+    if not own and not next(charges) then return math.max(due, from), due end
+    local function room_at(at)
+      local later = at
+      repeat
+        at = later
+        for index, total in ipairs(totals) do
+          if charges[index] then
+            local parts, use = usage.of(total)
+            later = usage.room_at(parts, use, charges[index], later)
+          end
         end
-      end
-      if own then later = usage.room_at(own, bucket.use, usage.charges(own, job.cost, job.settings), later) end
-    until later == at
-    return at
+        if own then later = usage.room_at(own, bucket.use, usage.charges(own, job.cost, job.settings), later) end
+      until later == at
+      return at
+    end
+    due = room_at(due)
+    return from > due and room_at(from) or due, due
   end
 
   -- How late a start may be for a bucket below totals and each of them: the error of a worker's clock is allowed for by that.
