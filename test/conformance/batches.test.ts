@@ -46,6 +46,21 @@ describe.each(DRIVERS)('%s: admitMany', (_, open) => {
     ])
   })
 
+  test.each([
+    ['one total', { 'a/': '900, 100/s' }],
+    ['nested totals', { 'a/': '900, 100/s', 'a/x/': '900, 90/s', 'a/y/': '900, 80/s, weight 2' }],
+    ['a total with a quota', { 'a/': '900, 100/s, 300 tokens/min 1 each' }],
+  ])('below %s a batch is told what one request after the other is told', async (_, totals) => {
+    const limits = { '*': '9, 200/s', ...totals }
+    const keys = ['a/x/1', 'a/x/1', 'a/y/1', 'a/x/2', 'a/x/1', 'a/y/2', 'a/z', 'a/x/2', 'a/y/1', 'a/z', 'a/x/1']
+    const batch = keys.map((key, index) => request(`j${index}`, { key, cost: 1 + (index % 3) }))
+    const [one, other] = [await openFor(open, limits), await openFor(open, limits)]
+    const alone = []
+    for (const each of batch) alone.push(await one.admit(each, at(0)))
+    expect(await other.admitMany(batch, at(0))).toEqual(alone)
+    expect(await other.runUntil(at(2))).toEqual(await one.runUntil(at(2)))
+  })
+
   test('none is none', async () => {
     const driver = await openFor(open, '9, 1/s')
     expect(await driver.admitMany([], at(0))).toEqual([])

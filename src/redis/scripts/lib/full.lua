@@ -2,6 +2,8 @@
 -- of: family
 
 do
+  local IN = 1
+
   -- Whether nothing else waits below its totals, and nothing but a pace decides.
   function family.is_alone(bucket, totals, now)
     if bucket.inRetry > 0 or bucket.paused == 1 or not family.is_steady(bucket) then return false end
@@ -71,17 +73,20 @@ do
     return math.max(departs_at, departure_under(bucket, totals, now)), place, nil, is_estimate
   end
 
-  -- A job has joined the line of the bucket: the largest use of a family is noted.
+  -- A job has joined the line of the bucket: the largest use of a family is noted, and who had no work takes part. The next job of the
+  -- call finds that; from when on each may go is said when the call ends.
   function family.join(bucket, job)
-    -- The next job of the call finds it counted.
     family.sync(bucket)
-    local child = bucket.member
+    local child, name, above = bucket.member, bucket.key, bucket
+    local has_work = bucket.isMoved
     for _, total in ipairs(family.totals_of(bucket)) do
       local parts, use = usage.of(total), job.cost
       if parts and #parts.quotas > 0 then use = family.use_by(total, parts, usage.charges(parts, job.cost, job.settings), job.cost) end
       total.largest = math.max(total.largest, use / child.weight)
+      has_work = has_work and above.paused == 0
+      if has_work and child.standing ~= IN then family.stand(total, child, name, time_read, above.frozen, function() return use end) end
       family.touch(total)
-      child = total
+      child, name, above = total, total.key, total
     end
   end
 end
