@@ -52,7 +52,19 @@ describe.each(DRIVERS)('%s: admitMany', (_, open) => {
     ['a total with a quota', { 'a/': '900, 100/s, 300 tokens/min 1 each' }],
   ])('below %s a batch is told what one request after the other is told', async (_, totals) => {
     const limits = { '*': '9, 200/s', ...totals }
-    const keys = ['a/x/1', 'a/x/1', 'a/y/1', 'a/x/2', 'a/x/1', 'a/y/2', 'a/z', 'a/x/2', 'a/y/1', 'a/z', 'a/x/1']
+    const keys = [
+      'a/x/1',
+      'a/x/1',
+      'a/y/1',
+      'a/x/2',
+      'a/x/1',
+      'a/y/2',
+      'a/z',
+      'a/x/2',
+      'a/y/1',
+      'a/z',
+      'a/x/1',
+    ]
     const batch = keys.map((key, index) => request(`j${index}`, { key, cost: 1 + (index % 3) }))
     const [one, other] = [await openFor(open, limits), await openFor(open, limits)]
     const alone = []
