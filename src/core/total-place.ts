@@ -1,6 +1,7 @@
-import { nextSlot } from './bucket.ts'
+import { type Bucket, nextSlot, projectionOf } from './bucket.ts'
 import { weigh } from './fair-queue.ts'
 import { type Child, type Total, type TotalledBucket, totalsAbove } from './total.ts'
+import { spacing } from './warmth.ts'
 
 /** Where a job of a bucket stands below one of the totals above it. */
 export interface PlaceUnder {
@@ -36,10 +37,16 @@ export function* placesUnder(
     const weight = weigh(child.weight)
     const weights = queue.weights + (isIn ? 0 : weight)
     before = Math.max(0, Math.min(waiting - counted, (before * weights) / weight))
-    const departsAt = nextSlot(shared, now) + shared.limit.interval * before
+    const departsAt = paceBehind(shared, before, now)
     yield { total, others: queue.size - (isIn ? 1 : 0), weight, weights, ahead: before, departsAt }
     child = total
   }
+}
+
+/** When the pace of a total lets a job go that has so many units of the family before it. */
+export function paceBehind(shared: Bucket, units: number, now: number): number {
+  const { slot, warmth } = projectionOf(shared, now)
+  return slot + spacing(shared.limit, warmth, units)
 }
 
 /** `at`, or when all totals above the child let a job of it go, if that is later; Infinity: one of them is paused. */

@@ -2,7 +2,7 @@ import { nextSlot, ROUNDING } from './bucket.ts'
 import { isSteady, type Limit } from './limit.ts'
 import { type Total, type TotalledBucket, totalsAbove } from './total.ts'
 import { type FullTotal, fullAbove } from './total-line.ts'
-import { placesUnder } from './total-place.ts'
+import { paceBehind, placesUnder } from './total-place.ts'
 import { chargesOf } from './usage.ts'
 import type { AdmitRequest, Verdict } from './verdict.ts'
 
@@ -80,10 +80,7 @@ function refusedAt(
   if (isExact && own <= line.bucket.waiting) {
     return { accepted: false, reason, retryAt: departureBehind(line, own - 1, now), at: total }
   }
-  const retryAt = Math.max(
-    nextSlot(shared, now) + shared.limit.interval * (others - 1),
-    now + shared.limit.interval,
-  )
+  const retryAt = Math.max(paceBehind(shared, others - 1, now), now + shared.limit.interval)
   return { accepted: false, reason, retryAt, isEstimate: true, at: total }
 }
 

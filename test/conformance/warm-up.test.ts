@@ -17,6 +17,21 @@ describe.each(DRIVERS)('%s: a limit with a warm-up', (_, open) => {
     expect(ran.map(([, seconds]) => seconds)).toEqual(departures)
   })
 
+  test('is that of a total, too: a key alone below it departs when it was told', async () => {
+    const driver = await openFor(open, { '*': '9, 2/s', 'a/': '4, 1/s, warm-up 4s' })
+    const key = 'a/1'
+    const departures = [0, 3, 4.5, 5.5]
+    for (const [index, seconds] of departures.entries()) {
+      const answer = await driver.admit(request(`j${index}`, { key }), at(0))
+      expect(answer).toMatchObject({ departsAt: msAt(seconds), isEstimate: true })
+    }
+    // It has room when two have departed, if these are of others.
+    const refused = await driver.admit(request('more', { key }), at(0))
+    expect(refused).toMatchObject({ reason: 'full', at: 'a/', retryAfterMs: 3_000, isEstimate: true })
+    const ran = await driver.runUntil(at(99))
+    expect(ran.map(([, seconds]) => seconds)).toEqual(departures)
+  })
+
   test('cools as fast as it warms', async () => {
     const driver = await openFor(open, RULE)
     await driver.lineUp('abcde', at(0))
