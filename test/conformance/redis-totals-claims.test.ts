@@ -1,10 +1,14 @@
+import { Redis } from 'ioredis'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { SECOND } from '../../src/core/duration.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import type { Store } from '../../src/redis/scripts/store.ts'
+import { EntryCounter } from '../bounds/work.ts'
+import { allScripts } from '../fuzz/scripts/all-scripts.ts'
 import { at, request } from '../support/backend-driver.ts'
 import { recount } from '../support/recount.ts'
-import { claim, lookAt, openRedisBackend, startHanded } from '../support/redis-driver.ts'
+import { claim, connect, lookAt, openRedisBackend, startHanded } from '../support/redis-driver.ts'
+import { startRedis } from '../support/redis-server.ts'
 
 /** Ten children of a total with a job each, the first of which has departed at the second 0 and ended. */
 async function tenChildren() {
@@ -217,3 +221,32 @@ test.each([
     expect(Math.abs(starts['a/1'] - starts['a/2'])).toBeLessThanOrEqual(1)
   },
 )
+
+test('a claim does no more for a thousand children with work than for a hundred', async () => {
+  const server = await startRedis()
+  const client = new Redis(server.url)
+  onTestFinished(() => client.disconnect())
+  const counter = new EntryCounter(client, allScripts())
+  const workAmong = async (count: number) => {
+    const limits = { 'a/*': '9, 50/s', 'a/': '9000, 100/s' }
+    const backend = await openRedisBackend({ limits, openedAt: at(0), connection: connect(server.url) })
+    const { verbs, wakes } = backend
+    onTestFinished(() => wakes.stop())
+    const requests = Array.from({ length: 2 * count }, (_, n) => request(`j${n}`, { key: `a/${n % count}` }))
+    for (let from = 0; from < requests.length; from += 200)
+      await verbs.admitMany(requests.slice(from, from + 200), at(0))
+    // All have joined when the first is handed over.
+    let calls = 0
+    while ((await claim(verbs, at(1), 0, 1)).jobs.length === 0) expect(++calls).toBeLessThan(count)
+    let jobs = 0
+    const works = await counter.during(async () => {
+      jobs = (await claim(verbs, at(1), 250_000, 200)).jobs.length
+    })
+    expect(jobs).toBe(25)
+    expect(works).toHaveLength(1)
+    return works[0]!.cost
+  }
+  const few = await workAmong(100)
+  expect(few).toBeGreaterThan(25)
+  expect(await workAmong(1_200)).toBeLessThanOrEqual(few + 50)
+})

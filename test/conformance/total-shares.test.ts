@@ -211,6 +211,16 @@ describe.each(DRIVERS)('%s: shares of a total', (_, open) => {
     for (const key of light) expect(difference(counts[key], 2), key).toBeLessThanOrEqual(1)
   })
 
+  test('of more than a thousand children each has its turn in each round: none is out of the reach of a pass', async () => {
+    const family = await FamilyStage.open(open, { 'a/*': KEYS, 'a/': TOTAL })
+    const keys = Array.from({ length: 1_100 }, (_, n) => `a/${n}`)
+    for (const key of keys) await family.fill(key, 2)
+    await family.pass(22.5)
+    const order = family.starts.map(({ key }) => key)
+    expect(new Set(order.slice(0, keys.length)).size).toBe(keys.length)
+    expect(new Set(order.slice(keys.length)).size).toBe(keys.length)
+  })
+
   test('a call larger than a quota of a total is refused where it is enqueued, and does not hang', async () => {
     const family = await FamilyStage.open(open, { 'a/*': KEYS, 'a/': `${TOTAL}, 100 tokens/second 1 each` })
     const answer = await family.admit('a/1', { costs: { tokens: 101 } })
