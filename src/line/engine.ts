@@ -83,7 +83,7 @@ export interface LineViews {
   survey(): AsyncIterable<readonly BucketView[]>
   /** All live totals, in no order, some at a time. One that lives throughout may be seen twice. */
   surveyFamilies(): AsyncIterable<readonly FamilyView[]>
-  /** Recounts jobs by state. */
+  /** Recounts jobs by state: exact where few buckets live, else a count while the line moves. */
   audit(): Awaitable<Audit>
   /** Why a job waits. `key`: see `job`. */
   explain(id: string, now?: number, key?: string): Awaitable<JobExplanation | undefined>

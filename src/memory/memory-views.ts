@@ -91,8 +91,8 @@ export class MemoryViews implements LineViews {
     yield page
   }
 
-  audit(): Audit {
-    return this.#store.audit()
+  audit(): Awaitable<Audit> {
+    return this.#walks.run(this.#store.audit())
   }
 
   explain(id: string, now = this.#clock.now(), key?: string): JobExplanation | undefined {

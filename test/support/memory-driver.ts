@@ -160,7 +160,7 @@ class MemoryDriver implements Driver {
   }
 
   async audit() {
-    return this.#store.views.audit()
+    return new WalkTurns().run(this.#store.views.audit())
   }
 
   async facts(id: string, now: number, key?: string) {

@@ -3,6 +3,7 @@ import { LayeredBook, parseLayer } from '../../src/core/layered-book.ts'
 import type { LimitInput } from '../../src/core/limit.ts'
 import type { JobRequest } from '../../src/line/job.ts'
 import { type Retention, retentionOf } from '../../src/line/options.ts'
+import type { Walk } from '../../src/memory/store/bucket-walk.ts'
 import type { JobRecord } from '../../src/memory/store/job-record.ts'
 import type { Outcome } from '../../src/memory/store/job-transitions.ts'
 import { MemoryStore } from '../../src/memory/store/memory-store.ts'
@@ -38,6 +39,13 @@ export function storeWith(
 /** So many of each first segment, and none for longer than the lines on Redis must. */
 export function retentionFor(keep: number | Retention): Retention {
   return typeof keep === 'number' ? retentionOf({ keepFinished: keep, keepFinishedMs: 1 }) : keep
+}
+
+/** The result of a walk that is done in one go: those of most tests are. */
+export function walked<Result>(walk: Walk<Result>): Result {
+  const { done, value } = walk.next()
+  if (!done) throw new Error('expected a short walk to take no rest')
+  return value
 }
 
 /** Takes the next job through the gate, as a scheduler with a free handler does, and leaves it running. */

@@ -1,3 +1,4 @@
+import type { Audit } from '../../conformance/history.ts'
 import type { BucketView } from '../../core/bucket-view.ts'
 import { isUnder } from '../../core/key.ts'
 import { BucketOrder, encodeCursor, FirstPlaces, isAskedFor, readCursor } from '../../line/bucket-order.ts'
@@ -9,6 +10,7 @@ import {
   type TallyGroup,
 } from '../../line/bucket-query.ts'
 import { FactsAt, viewOf } from './bucket-facts.ts'
+import type { JobLedger } from './job-ledger.ts'
 import type { LiveBuckets } from './live-buckets.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
 
@@ -61,6 +63,24 @@ export function* tallyBuckets(
     }
   }
   return tallies
+}
+
+/** Counts the jobs that live by what each bucket has: exact where all buckets are of one slice, else a count while the line moves. */
+export function* auditJobs(
+  buckets: LiveBuckets,
+  jobs: Pick<JobLedger, 'admitted' | 'handed' | 'ended'>,
+): Walk<Audit> {
+  const { admitted, handed, ended } = jobs
+  const count = { waiting: 0, running: 0, retrying: 0 }
+  for (const bucket of eachOf(buckets)) {
+    if (bucket === undefined) yield
+    else {
+      count.waiting += bucket.lineLength
+      count.running += bucket.running
+      count.retrying += bucket.retrying
+    }
+  }
+  return { admitted, handed, ...count, ended }
 }
 
 /** Undefined now and then, to rest. New ones come last: without an end, a slow walk could follow their coming for ever. */

@@ -1,7 +1,6 @@
-import type { Audit } from '../../conformance/history.ts'
 import { IdConflictError } from '../../core/errors.ts'
 import type { HeapUse } from '../../core/heap-use.ts'
-import { type EndState, isEnded } from '../../core/job.ts'
+import type { EndState } from '../../core/job.ts'
 import { sharesIds, twinName } from '../../core/job-name.ts'
 import type { Costs } from '../../core/usage.ts'
 import type { JobRequest } from '../../line/job.ts'
@@ -18,6 +17,7 @@ export class JobLedger {
   readonly #use: HeapUse
   #admittedCount = 0
   #endedCount = 0
+  #handedCount = 0
   #startedCount = 0
   #rejectedCount = 0
   /** Once there was a job that another first segment's id left no name but a longer one. */
@@ -48,6 +48,15 @@ export class JobLedger {
 
   get rejected(): number {
     return this.#rejectedCount
+  }
+
+  /** Jobs that were handed over and have not started. */
+  get handed(): number {
+    return this.#handedCount - this.#startedCount
+  }
+
+  countHanded(): void {
+    this.#handedCount++
   }
 
   countRejection(): void {
@@ -103,12 +112,6 @@ export class JobLedger {
       throw new IdConflictError(job.id)
     }
     return job
-  }
-
-  audit(): Audit {
-    const count = { waiting: 0, handed: 0, running: 0, retrying: 0 }
-    for (const { state } of this.#known) if (!isEnded(state)) count[state]++
-    return { admitted: this.#admittedCount, ...count, ended: this.#endedCount }
   }
 }
 

@@ -28,7 +28,7 @@ class Page {
  * the slot where its job stands, so that it is found, added and deleted without a hash table: with a million of them, that was a fifth
  * of a departure. Slots are in pages, and a page in which no job stands any more is dropped.
  */
-export class KnownJobs implements Iterable<JobRecord> {
+export class KnownJobs {
   readonly #named = new Map<string, JobRecord>()
   readonly #pages: (Page | undefined)[] = []
   /** The pages that are not full, by number; also those that were dropped. */
@@ -38,6 +38,11 @@ export class KnownJobs implements Iterable<JobRecord> {
     const slot = slotOf(name)
     const job = this.#named.get(name) ?? this.#pages[Math.floor(slot / PAGE)]?.jobs[slot % PAGE]
     return job?.name === name ? job : undefined
+  }
+
+  /** How many pages of slots there are. */
+  get pages(): number {
+    return this.#pages.reduce((count, page) => count + (page === undefined ? 0 : 1), 0)
   }
 
   /** Takes a slot and returns it; a job must be put there. */
@@ -69,13 +74,6 @@ export class KnownJobs implements Iterable<JobRecord> {
     page.jobs[slot % PAGE] = undefined
     page.free.push(slot % PAGE)
     if (page.isEmpty) this.#pages[number] = undefined
-  }
-
-  *[Symbol.iterator](): Generator<JobRecord> {
-    yield* this.#named.values()
-    for (const page of this.#pages) {
-      for (const job of page?.jobs ?? []) if (job !== undefined) yield job
-    }
   }
 }
 

@@ -160,6 +160,7 @@ export class MemoryStore {
     if (bucket === undefined) return undefined
     const job = bucket.takeNext(now)
     job.become('handed')
+    this.#jobs.countHanded()
     this.#agenda.unwatch(job)
     return job
   }

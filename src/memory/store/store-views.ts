@@ -9,7 +9,7 @@ import type { BucketPage, BucketQuery, BucketTally, TallyGroup } from '../../lin
 import type { FamilyPage, FamilyQuery } from '../../line/family-query.ts'
 import type { JobFacts, WaitFacts } from '../../line/job-facts.ts'
 import { viewOf } from './bucket-facts.ts'
-import { listBuckets, tallyBuckets, type Walk } from './bucket-walk.ts'
+import { auditJobs, listBuckets, tallyBuckets, type Walk } from './bucket-walk.ts'
 import { familyViewOf } from './family-facts.ts'
 import { listFamilies } from './family-walk.ts'
 import type { JobLedger } from './job-ledger.ts'
@@ -76,9 +76,9 @@ export class StoreViews {
     return tallyBuckets(this.#buckets, groups, now)
   }
 
-  /** Recounts every job by state. */
-  audit(): Audit {
-    return this.#jobs.audit()
+  /** Recounts jobs by state; pauses as `list` does. */
+  audit(): Walk<Audit> {
+    return auditJobs(this.#buckets, this.#jobs)
   }
 
   /** What holds a job; undefined for an unknown one. */

@@ -19,7 +19,7 @@ const auditScript = defineScript(
   ),
 )
 
-/** Exact for a shard whose buckets fit on one page, about a thousand; else a count while the line moves. */
+/** Exact for a shard whose buckets fit on one page, about 200; else a count while the line moves. */
 export async function audit(store: Store): Promise<Audit> {
   const sum = { admitted: 0, waiting: 0, handed: 0, running: 0, retrying: 0, ended: 0 }
   for (const shard of store.tags.keys()) {

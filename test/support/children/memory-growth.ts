@@ -1,7 +1,7 @@
 import { SECOND } from '../../../src/core/duration.ts'
 import type { MemoryStore } from '../../../src/memory/store/memory-store.ts'
 import { BlockCounter } from '../../bounds/executed-blocks.ts'
-import { request, start, storeWith } from '../memory-store.ts'
+import { request, start, storeWith, walked } from '../memory-store.ts'
 
 const SIZES = process.env['BOUNDS'] === 'long' ? [1_000, 10_000, 100_000, 400_000] : [1_000, 10_000, 30_000]
 const CAPACITY = 100_000_000
@@ -57,6 +57,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   'looking up': ({ store }, id) => store.views.job(id, NOW),
   explaining: ({ store }, id) => store.views.facts(id, NOW),
   cancelling: ({ store }, id) => store.cancel(id, NOW),
+  auditing: ({ store }) => walked(store.views.audit()),
 }
 /** Some jobs of each part of the line. */
 function chosen({ ids }: Lined): string[] {
@@ -66,8 +67,8 @@ function chosen({ ids }: Lined): string[] {
   })
 }
 
-// Counts what looking up, explaining and cancelling jobs in lines of several lengths does, and prints it: in a process of its own, where
-// no code was compiled before the counting began.
+// Counts what looking up, explaining and cancelling jobs in lines of several lengths does, and a recount of all, and prints it: in a
+// process of its own, where no code was compiled before the counting began.
 type Points = (readonly [size: number, blocks: number])[]
 
 const counter = await BlockCounter.open('/src/')

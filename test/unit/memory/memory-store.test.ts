@@ -3,7 +3,15 @@ import { SECOND } from '../../../src/core/duration.ts'
 import { IdConflictError, NoLimitError } from '../../../src/core/errors.ts'
 import { parseRule } from '../../../src/core/rule-book.ts'
 import { type BucketPage, bucketQuerySchema } from '../../../src/line/bucket-query.ts'
-import { COMPLETED, request, retryAt, runUntil, start, storeWith } from '../../support/memory-store.ts'
+import {
+  COMPLETED,
+  request,
+  retryAt,
+  runUntil,
+  start,
+  storeWith,
+  walked,
+} from '../../support/memory-store.ts'
 
 const NOW = 1_700_000_000 * SECOND
 const NEVER = Number.POSITIVE_INFINITY
@@ -13,19 +21,31 @@ function admitted(store: ReturnType<typeof storeWith>, ids: string, now = NOW): 
   for (const id of ids) expect(store.admit(request({ id }), now)).toMatchObject({ accepted: true, id })
 }
 
-/** The few of these tests are looked at in one go. */
 function listed(store: ReturnType<typeof storeWith>): BucketPage {
-  const { done, value } = store.views.list(everything, NOW).next()
-  if (!done) throw new Error('expected a short list to take no rest')
-  return value
+  return walked(store.views.list(everything, NOW))
 }
+
+test('a recount of many buckets rests between them, and counts them all', () => {
+  const store = storeWith('2, 1/s')
+  for (let n = 0; n < 4_500; n++) store.admit(request({ key: `k${n}` }), NOW)
+  const walk = store.views.audit()
+  let rests = 0
+  for (let step = walk.next(); ; step = walk.next()) {
+    if (step.done) {
+      expect(step.value).toMatchObject({ admitted: 4_500, waiting: 4_500 })
+      break
+    }
+    rests++
+  }
+  expect(rests).toBe(2)
+})
 
 describe('admit', () => {
   test('a job waits, and is due at its slot', () => {
     const store = storeWith('2, 1/s')
     expect(store.nextDeparture()).toBe(NEVER)
     admitted(store, 'xy')
-    expect(store.views.audit()).toEqual({
+    expect(walked(store.views.audit())).toEqual({
       admitted: 2,
       waiting: 2,
       handed: 0,
@@ -40,7 +60,7 @@ describe('admit', () => {
       reason: 'full',
       retryAfterMs: 1_000,
     })
-    expect(store.views.audit().admitted).toBe(2)
+    expect(walked(store.views.audit()).admitted).toBe(2)
   })
 
   test('a rejected job leaves no bucket', () => {
@@ -57,7 +77,7 @@ describe('admit', () => {
     for (const other of [{ key: 'a/b' }, { data: '2' }, { cost: 2 }]) {
       expect(() => store.admit(request({ id: 'x', ...other }), NOW)).toThrow(IdConflictError)
     }
-    expect(store.views.audit().admitted).toBe(1)
+    expect(walked(store.views.audit()).admitted).toBe(1)
   })
 
   test('an id counts until its job is forgotten', () => {
@@ -73,7 +93,11 @@ describe('admit', () => {
     const store = storeWith('9, 1/s', 0)
     admitted(store, 'x')
     runUntil(store, NOW)
-    expect([store.views.job('x', NOW), store.views.audit().ended, store.live]).toEqual([undefined, 1, 0])
+    expect([store.views.job('x', NOW), walked(store.views.audit()).ended, store.live]).toEqual([
+      undefined,
+      1,
+      0,
+    ])
   })
 })
 
@@ -85,10 +109,10 @@ describe('admitMany', () => {
   ])('one with %s in the middle, and none is admitted', (_, bad, error) => {
     const store = storeWith({ a: '9, 1/s', b: '9, 1/s' })
     store.admit(request({ id: 'known', key: 'a/b' }), NOW)
-    const before = [store.views.audit(), listed(store)]
+    const before = [walked(store.views.audit()), listed(store)]
     const batch = [request({ id: 'first' }), request(bad), request({ id: 'last' })]
     expect(() => store.admitMany(batch, NOW)).toThrow(error)
-    expect([store.views.audit(), listed(store)]).toEqual(before)
+    expect([walked(store.views.audit()), listed(store)]).toEqual(before)
     expect([store.views.job('first', NOW), store.views.job('last', NOW)]).toEqual([undefined, undefined])
     expect(store.admitMany([batch[0]!, batch[2]!], NOW)).toMatchObject([{ position: 1 }, { position: 2 }])
   })
@@ -99,7 +123,7 @@ describe('admitMany', () => {
     const verdicts = store.admitMany([big, small, small, big], NOW)
     expect(verdicts.map(({ accepted }) => accepted)).toEqual([false, true, true, false])
     expect(verdicts[2]).toHaveProperty('replayed', true)
-    expect(store.views.audit().admitted).toBe(1)
+    expect(walked(store.views.audit()).admitted).toBe(1)
   })
 })
 
@@ -109,13 +133,13 @@ describe('claim, gate and finish', () => {
     admitted(store, 'x')
     expect(store.claim(NOW - 1)).toBeUndefined()
     const job = store.claim(NOW)!
-    expect([job.id, store.views.audit().handed]).toEqual(['x', 1])
+    expect([job.id, walked(store.views.audit()).handed]).toEqual(['x', 1])
     expect(store.starts.gate(job, NOW)).toBe(NOW)
     expect(store.views.job('x', NOW)).toMatchObject({ state: 'running', attempt: 1, departedAt: NOW / 1_000 })
     expect(store.views.inspect('a', NOW)).toMatchObject({ waiting: 0, running: 1 })
     store.finish(job, { kind: 'completed', result: '{"n":1}' }, NOW + 7)
     expect(store.views.job('x', NOW)).toMatchObject({ state: 'completed', result: { n: 1 } })
-    expect(store.views.audit()).toMatchObject({ running: 0, ended: 1 })
+    expect(walked(store.views.audit())).toMatchObject({ running: 0, ended: 1 })
     expect(() => store.finish(job, COMPLETED, NOW)).toThrow('cannot go from completed')
   })
 
@@ -175,7 +199,7 @@ describe('cancel and expire', () => {
     expect(store.cancel('y', NOW)).toBeUndefined()
     store.finish(job, retryAt(NOW), NOW)
     expect(store.cancel('x', NOW)).toMatchObject({ id: 'x' })
-    expect(store.views.audit()).toMatchObject({ waiting: 1, retrying: 0, ended: 2 })
+    expect(walked(store.views.audit())).toMatchObject({ waiting: 1, retrying: 0, ended: 2 })
     expect(store.views.inspect('a', NOW)!.waiting).toBe(1)
   })
 
@@ -188,7 +212,7 @@ describe('cancel and expire', () => {
     expect(store.nextChore()).toBe(NOW + 120 * SECOND + 5_001)
     expect(store.expire(NOW + 120 * SECOND)).toEqual([])
     expect(store.expire(NOW + 200 * SECOND).map(({ id }) => id)).toEqual(['y', 'x'])
-    expect(store.views.audit()).toMatchObject({ waiting: 1, ended: 2 })
+    expect(walked(store.views.audit())).toMatchObject({ waiting: 1, ended: 2 })
   })
 
   test('does not cancel a job that was handed over; cancels it again once it is back', () => {
