@@ -39,8 +39,8 @@ export const WEIGHT_PART = 2 ** -32
 export class FairQueue<Child extends FairChild> {
   /** The tag of the child that went last. It never falls. */
   #virtual = 0
-  /** At which tag the last one joined. */
-  #joining = 0
+  /** At which tag the last one joined; -Infinity: nobody did since all were equal. */
+  #joining = Number.NEGATIVE_INFINITY
   /** The largest use of one departure, in proportion to its weight. */
   #largest = 0
   /** The highest tag of all. */
@@ -167,6 +167,7 @@ export class FairQueue<Child extends FairChild> {
   rest(): void {
     if (this.size > 0) return
     this.#virtual = Math.max(this.#virtual, this.#highest)
+    this.#joining = Number.NEGATIVE_INFINITY
     this.#largest = 0
     this.#forget()
   }

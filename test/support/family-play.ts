@@ -4,16 +4,21 @@ import { isVelvetRopeError } from '../../src/core/errors.ts'
 import type { Admission } from '../../src/core/job.ts'
 import { isTotal } from '../../src/core/key.ts'
 import { parseLimit } from '../../src/core/limit.ts'
-import { useOf } from '../../src/core/total.ts'
-import { at, COMPLETED, type Driver, failAndRetry, request, type Started } from './backend-driver.ts'
+import {
+  at,
+  COMPLETED,
+  type Driver,
+  failAndRetry,
+  type Request,
+  request,
+  type Started,
+} from './backend-driver.ts'
+import { FamilyTies, Tied } from './family-ties.ts'
 import { limitText, OUTERMOST, type Step } from './family-traces.ts'
-import { lookAt, type RedisDriver } from './redis-driver.ts'
-import { tagsOf } from './redis-tags.ts'
+import type { RedisDriver } from './redis-driver.ts'
 
 const MS = 1_000
 const MOST_CRASHES = 3
-/** Two children of a total had the same tag: in memory the one goes first that has been there longer, on Redis the one whose key is first. */
-export class Tied extends Error {}
 
 interface Shape {
   readonly keys: readonly string[]
@@ -27,13 +32,13 @@ export class FamilyPlay {
   readonly history: HistoryEvent[] = []
   readonly #memory: Driver
   readonly #redis: RedisDriver
-  readonly #tag: string
+  readonly #ties: FamilyTies
   readonly #keys: readonly string[]
   readonly #families: readonly string[]
   /** Those that totals may have: one of a key is for the key, and for what would be below it. */
   readonly #paths: readonly string[]
   readonly #limits: Map<string, string>
-  readonly #asked: string[] = []
+  readonly #asked: Request[] = []
   readonly #started: Started[] = []
   readonly #crashes = new Map<string, number>()
   #running: string[] = []
@@ -53,7 +58,7 @@ export class FamilyPlay {
   constructor(memory: Driver, redis: RedisDriver, tag: string, { keys, families, limits }: Shape) {
     this.#memory = memory
     this.#redis = redis
-    this.#tag = tag
+    this.#ties = new FamilyTies(memory, redis, tag)
     this.#keys = keys
     this.#families = families
     this.#paths = [...families, ...keys.map((key) => `${key}/`)]
@@ -142,7 +147,7 @@ export class FamilyPlay {
         return
       }
       case 'cancel': {
-        const id = pick(this.#asked, step.which)
+        const id = pick(this.#asked, step.which)?.id
         if (id === undefined || !(await this.#all((driver) => driver.cancel(id, now)))) return
         this.#note({ type: 'end', at: now, id, outcome: 'cancelled' })
         return
@@ -180,7 +185,7 @@ export class FamilyPlay {
       const id = `j${this.#asked.length + n}`
       return request(id, { key, cost, ...(costs && { costs }), deadline: now + patience })
     })
-    this.#asked.push(...asked.map(({ id }) => id))
+    this.#asked.push(...asked)
     const answers: Admission[] = []
     for (const one of asked) answers.push(await this.#all((driver) => driver.admit(one, now)))
     for (const [n, answer] of answers.entries()) {
@@ -297,7 +302,8 @@ export class FamilyPlay {
       (await this.#redis.startNext(now)) ??
       (await this.#redis.startNext(now)) ??
       (await this.#redis.startNext(now))
-    if (inMemory?.id !== onRedis?.id && (await this.#isTied(inMemory, onRedis))) throw new Tied()
+    if (inMemory?.id !== onRedis?.id && (await this.#ties.isTied(inMemory, onRedis, this.#asked, now)))
+      throw new Tied()
     expect(comparable(onRedis)).toEqual(comparable(inMemory))
     if (inMemory === undefined) return false
     const { id, key, cost, costs, attempt } = inMemory
@@ -306,17 +312,6 @@ export class FamilyPlay {
     this.#running.push(id)
     this.starts++
     return true
-  }
-
-  /** Whether the one that went on Redis, or else that in memory, had the same tag as another one that could go. */
-  async #isTied(inMemory: Started | undefined, onRedis: Started | undefined): Promise<boolean> {
-    const went = onRedis ?? inMemory!
-    for (const { total, tag, weight, others } of await tagsOf(lookAt(), this.#tag, went.key)) {
-      const limit = parseLimit((await this.#memory.family(total, this.now))!.limit)
-      const before = onRedis === undefined ? tag : tag - useOf(limit, went) / weight
-      if (others.some((other) => Math.abs(other - before) < 1e-6)) return true
-    }
-    return false
   }
 
   /** What is empty, is forgotten by each at its time; and on Redis it is a claim that finds out whose turn is first below a total. */

@@ -183,6 +183,11 @@ export class RedisDriver implements Driver {
     return this.#handed.length
   }
 
+  /** What was handed over ahead and has not started. */
+  get handed(): readonly HandedJob[] {
+    return this.#handed
+  }
+
   /** The worker of a job that runs dies, and its lease ends. */
   async crash(id: string, now: number): Promise<void> {
     const handed = this.#running.get(id)

@@ -9,28 +9,32 @@ const LIBRARIES =
 const SCRIPT = withLibraries(
   '#!lua flags=no-writes',
   LIBRARIES,
-  `local bucket, found = read_bucket(ARGV[1]), {}
+  `local function place_of(name) return is_total(name) and family.total(name) or family.bucket(name).member end
+  local bucket, found = read_bucket(ARGV[1]), {}
   local name, child = bucket.key, bucket.member
   for _, total in ipairs(family.totals_of(bucket)) do
-    local one = { total = total.key, tag = child.tag, weight = child.weight, others = {} }
+    local one = { total = total.key, name = name, tag = child.tag, weight = child.weight, others = {} }
     local ready = redis.call('ZRANGE', K.ready .. total.n, 0, -1, 'WITHSCORES')
     for index = 1, #ready, 2 do
-      if ready[index] ~= name then one.others[#one.others + 1] = tonumber(ready[index + 1]) end
+      local other = ready[index]
+      if other ~= name then one.others[#one.others + 1] = { name = other, tag = tonumber(ready[index + 1]), weight = place_of(other).weight } end
     end
     for _, other in ipairs(redis.call('ZRANGE', K.later .. total.n, 0, -1)) do
-      local own = other ~= name and (is_total(other) and family.total(other) or family.bucket(other).member)
-      if own then one.others[#one.others + 1] = math.max(own.tag, total.virtual - total.largest) end
+      local own = place_of(other)
+      if other ~= name then one.others[#one.others + 1] = { name = other, tag = math.max(own.tag, total.virtual - total.largest), weight = own.weight } end
     end
     found[#found + 1] = one
     name, child = total.key, total
   end
   return cjson.encode(found)`,
 )
+const place = z.strictObject({ name: z.string(), tag: z.number(), weight: z.number() })
 // An empty table of Lua is an object in JSON.
-const tags = z.preprocess((value) => (Array.isArray(value) ? value : []), z.array(z.number()))
-const schema = z.array(
-  z.strictObject({ total: z.string(), tag: z.number(), weight: z.number(), others: tags }),
-)
+const places = z.preprocess((value) => (Array.isArray(value) ? value : []), z.array(place))
+const schema = z.array(place.extend({ total: z.string(), others: places }))
+
+/** A bucket, or a total, as a child of the total above it. */
+export type TaggedChild = z.output<typeof place>
 
 /**
  * The tags by which a bucket, and the totals above it, share the totals above them, the innermost first; and those of the others that

@@ -27,7 +27,7 @@ do
 
   local function join(total, child, use)
     if total.takers == 0 and total.handed == 0 and total.next <= time_read then
-      total.virtual, total.largest = math.max(total.virtual, total.highest), 0
+      total.virtual, total.joining, total.largest = math.max(total.virtual, total.highest), -INF, 0
     end
     total.largest = math.max(total.largest, use / child.weight)
     total.takers, total.weights = total.takers + 1, total.weights + family.weigh(child.weight)

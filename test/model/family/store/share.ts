@@ -12,13 +12,15 @@ export function shareOf(family: Family, { weight }: Child, cost: number): number
 function join(family: Family, total: Total, child: Child, cost: number): void {
   const { bucket } = total
   const { place } = child
-  if (total.takers.length === 0 && total.sums.handed === 0 && bucket.next <= 0) {
+  const isResting = total.takers.length === 0 && total.sums.handed === 0 && bucket.next <= 0
+  if (isResting) {
     bucket.virtual = Math.max(bucket.virtual, bucket.highest)
     bucket.largest = 0
   }
   bucket.largest = Math.max(bucket.largest, shareOf(family, child, cost))
   place.standing = IN
-  const further = bucket.joining + (cost * family.setup.tagParts) / total.weights
+  const shareOfAll = (cost * family.setup.tagParts) / total.weights
+  const further = isResting ? bucket.virtual : bucket.joining + shareOfAll
   bucket.joining = Math.min(Math.max(further, bucket.virtual), bucket.virtual + bucket.largest)
   if (!family.has('newcomer-at-zero')) place.tag = Math.max(place.tag, bucket.joining)
   bucket.highest = Math.max(bucket.highest, place.tag)
