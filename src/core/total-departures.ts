@@ -75,16 +75,23 @@ function place(child: Child, total: Total, now: number): void {
   }
 }
 
-/** Lets those join below the total, and below the one that is next, whose time has come; a bounded number at a time. */
+/**
+ * Lets those join below the total, and below the one that is next, whose time has come; a bounded number at a time. Where a total lets
+ * nobody go yet, they join when it does.
+ */
 function bringUp(total: Total, now: number): void {
   const { queue } = total
+  if (!total.isOpen(now)) return
   for (let count = 0; count < MOST_WOKEN; count++) {
-    const child = queue.laterAt <= now ? queue.nextLater! : queue.next
-    if (child instanceof Total) bringUp(child, now)
-    else if (child === queue.next) return
-    const { standing } = child!
-    place(child!, total, now)
+    if (queue.laterAt <= now) {
+      place(queue.nextLater!, total, now)
+      continue
+    }
+    const { next } = queue
+    if (!(next instanceof Total)) return
+    bringUp(next, now)
+    place(next, total, now)
     // It is next and stays so.
-    if (standing === 'ready' && child === queue.next && queue.laterAt > now) return
+    if (next === queue.next && queue.laterAt > now) return
   }
 }

@@ -73,19 +73,28 @@ export class Total implements FairChild {
 
   /** When it lets the child go whose turn it is, as for a bucket. */
   dueAt(now: number): number | undefined {
+    const { queue, bucket } = this
+    const { next, nextLater, laterAt } = queue
+    if (bucket.paused || (next === undefined && nextLater === undefined)) return undefined
+    return this.#allowedFrom(next?.dueAt(now) ?? laterAt, now)
+  }
+
+  /** Whether it lets a job go by now, if one below it may. */
+  isOpen(now: number): boolean {
+    return !this.bucket.paused && this.#allowedFrom(Number.NEGATIVE_INFINITY, now) <= now
+  }
+
+  #allowedFrom(ready: number, now: number): number {
     const { queue, bucket, running } = this
-    const { next, laterAt: later } = queue
-    if (bucket.paused || (next === undefined && queue.nextLater === undefined)) return undefined
     if (running >= bucket.limit.concurrency || this.isDeparting) return Number.POSITIVE_INFINITY
-    const from = buckets.nextSlot(bucket, next?.dueAt(now) ?? later)
-    const { head } = this
-    if (head === undefined || bucket.usage === undefined) return from
+    const from = buckets.nextSlot(bucket, ready)
+    if (queue.next === undefined || bucket.usage === undefined) return from
     // Another job may be first by now than the one that was, and need more.
     const soonest = Math.max(from, now)
-    const charges = usages.chargesOf(bucket.limit, head.headAt(soonest))
+    const charges = usages.chargesOf(bucket.limit, this.headAt(soonest)!)
     const at = usages.roomAt(bucket.limit, bucket.usage, charges, soonest)
     // Meanwhile another may come whose turn is first, and which may need less.
-    return at === soonest ? from : Math.max(soonest, Math.min(at, later))
+    return at === soonest ? from : Math.max(soonest, Math.min(at, queue.laterAt))
   }
 
   /** The bucket below it whose turn it is; undefined: none can go before a time, or it is to be seen which. */
