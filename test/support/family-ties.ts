@@ -29,7 +29,8 @@ export class FamilyTies {
   }
 
   /**
-   * Whether the child below which the job went on Redis, or else in memory, had the same tag as another one that could go.
+   * Whether the child below which the job went on Redis, or else in memory, had the same tag as that of the other job, or as another
+   * one that has work.
    *
    * @param asked all jobs
    */
@@ -43,12 +44,20 @@ export class FamilyTies {
     // Tags have moved by what was handed over, also by what goes only later.
     const ahead = asked.filter(({ id }) => handed.has(id))
     if (onRedis !== undefined) ahead.push(onRedis)
-    for (const { total, others, ...own } of await tagsOf(lookAt(), this.#tag, (onRedis ?? inMemory!).key)) {
+    // By what was handed over since, a child may have no more work.
+    const left = inMemory === undefined ? [] : await this.#tagsOf(inMemory)
+    for (const { total, others, ...own } of await this.#tagsOf((onRedis ?? inMemory)!)) {
       const limit = parseLimit((await this.#memory.family(total, now))!.limit)
       const before = tagBefore(own, ahead, limit)
-      if (others.some((other) => Math.abs(tagBefore(other, ahead, limit) - before) < ROUNDING)) return true
+      const same = left.filter((child) => child.total === total && child.name !== own.name)
+      for (const other of [...others, ...same])
+        if (Math.abs(tagBefore(other, ahead, limit) - before) < ROUNDING) return true
     }
     return false
+  }
+
+  #tagsOf({ key }: TagJob) {
+    return tagsOf(lookAt(), this.#tag, key)
   }
 }
 
