@@ -28,7 +28,7 @@ local function departure_below(total, ready)
   if total.paused == 1 or ready == INF or usage.is_full(total, total.running) then return INF end
   local slot = next_slot(total, ready)
   local parts, use = usage.of(total)
-  local head = parts and #parts.quotas > 0 and family.head_below(total)
+  local head = parts and #parts.quotas > 0 and family.head_below(total, slot)
   if not head then return slot end
   local _, charges = family.use_of(total, parse_member(head))
   return usage.room_at(parts, use, charges, slot), slot, charges

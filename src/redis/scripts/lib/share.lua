@@ -64,8 +64,7 @@ do
     local has_work = bucket.paused == 0 and bucket.inLine + retrying(bucket) > 0
     local total = family.totals_of(bucket)[1]
     family.stand(total, bucket.member, bucket.key, has_work and due or nil, bucket.frozen, function()
-      local id, cost = parse_member(peek_head(bucket, INF))
-      return (family.use_of(total, id, cost))
+      return (family.use_of(total, parse_member(family.head_at(bucket, math.max(time_read, due)))))
     end)
   end
 

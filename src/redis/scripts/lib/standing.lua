@@ -9,16 +9,19 @@ do
     return frozen > now and frozen or 0
   end
 
-  -- The job that is first below a total, as a member of its list; nil: none can be read.
-  function family.head_below(total)
+  -- The job of a bucket that departs at `at`, as a member of its list, also where it departs only later; nil: it cannot be read.
+  function family.head_at(bucket, at) return peek_head(bucket, at) or peek_head(bucket, INF) end
+
+  -- The same of the bucket that is first below a total.
+  function family.head_below(total, at)
     local name = family.first_ready(total) or redis.call('ZRANGE', K.later .. total.n, 0, 0)[1]
     if not name then return nil end
     if is_total(name) then
       local child = family.total(name)
-      return child and family.head_below(child)
+      return child and family.head_below(child, at)
     end
     local bucket = read_bucket(name)
-    return bucket and peek_head(bucket, INF)
+    return bucket and family.head_at(bucket, at)
   end
 
   -- When the total lets the next job below it be handed over: behind what was handed over before; Infinity: not before something changes.
@@ -33,20 +36,20 @@ do
     if not is_ready then due = math.max(due, later) end
     local parts, use = usage.of(total)
     if not parts or #parts.quotas == 0 then return due, has_work end
-    local member = family.head_below(total)
+    local soonest = math.max(due, time_read)
+    local member = family.head_below(total, soonest)
     if not member then return due, has_work end
     local _, charges = family.use_of(total, parse_member(member))
     local together = {}
     for index, units in ipairs(charges) do together[index] = units + (total.handedUse[index] or 0) end
-    local soonest = math.max(due, time_read)
     local at = usage.room_at(parts, use, together, soonest)
     -- Meanwhile another may come whose turn is first, and which may need less.
     return at == soonest and due or math.max(soonest, math.min(at, later)), has_work
   end
 
   -- What the first job below the child uses of the total.
-  local function use_below(total, child)
-    local member = family.head_below(child)
+  local function use_below(total, child, due)
+    local member = family.head_below(child, math.max(time_read, due))
     if not member then return 1 end
     return (family.use_of(total, parse_member(member)))
   end
@@ -59,7 +62,7 @@ do
     total.hadChildren = total.children > 0
     if total.parent ~= '' then
       local parent = family.total(total.parent)
-      family.stand(parent, total, total.key, has_work and total.paused == 0 and due or nil, total.frozen, function() return use_below(parent, total) end)
+      family.stand(parent, total, total.key, has_work and total.paused == 0 and due or nil, total.frozen, function() return use_below(parent, total, due) end)
     elseif is_last then
       if due < INF then
         redis.call('ZADD', K.due, due, total.key)
