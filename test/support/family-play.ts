@@ -71,6 +71,8 @@ export class FamilyPlay {
 
   async step(step: Step): Promise<void> {
     await this.#expire()
+    // A slower limit would count the last start of a bucket that is remembered still.
+    await this.#all((driver) => driver.forget(this.now))
     if (this.#paused.length > 2) await this.#hold('resume', this.#paused[0]!, 0)
     // A child whose freeze is over joins when the total is asked next; a line on Redis claims at that time.
     if (this.#thaws.some((at) => at <= this.now)) await this.#startAll()
