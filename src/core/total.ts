@@ -94,7 +94,13 @@ export class Total implements FairChild {
     const charges = usages.chargesOf(bucket.limit, this.headAt(soonest)!)
     const at = usages.roomAt(bucket.limit, bucket.usage, charges, soonest)
     // Meanwhile another may come whose turn is first, and which may need less.
-    return at === soonest ? from : Math.max(soonest, Math.min(at, queue.laterAt))
+    return at === soonest ? from : Math.max(soonest, Math.min(at, this.#joinsAt))
+  }
+
+  /** When one joins next below it, or below the total that is next. */
+  get #joinsAt(): number {
+    const { next, laterAt } = this.queue
+    return next instanceof Total ? Math.min(laterAt, next.#joinsAt) : laterAt
   }
 
   /** The bucket below it whose turn it is; undefined: none can go before a time, or it is to be seen which. */

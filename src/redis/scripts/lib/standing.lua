@@ -12,16 +12,19 @@ do
   -- The job of a bucket that departs at `at`, as a member of its list, also where it departs only later; nil: it cannot be read.
   function family.head_at(bucket, at) return peek_head(bucket, at) or peek_head(bucket, INF) end
 
-  -- The same of the bucket that is first below a total.
+  -- The same of the bucket that is first below a total. And when one joins next below it, or below the totals on the way to that bucket:
+  -- that one may be first then.
   function family.head_below(total, at)
-    local name = family.first_ready(total) or redis.call('ZRANGE', K.later .. total.n, 0, 0)[1]
-    if not name then return nil end
+    local later, name = family.later_from(total), family.first_ready(total) or redis.call('ZRANGE', K.later .. total.n, 0, 0)[1]
+    if not name then return nil, later end
     if is_total(name) then
       local child = family.total(name)
-      return child and family.head_below(child, at)
+      if not child then return nil, later end
+      local head, from = family.head_below(child, at)
+      return head, math.min(later, from)
     end
     local bucket = read_bucket(name)
-    return bucket and family.head_at(bucket, at)
+    return bucket and family.head_at(bucket, at), later
   end
 
   -- When the total lets the next job below it be handed over: behind what was handed over before; Infinity: not before something changes.
@@ -37,14 +40,14 @@ do
     local parts, use = usage.of(total)
     if not parts or #parts.quotas == 0 then return due, has_work end
     local soonest = math.max(due, time_read)
-    local member = family.head_below(total, soonest)
+    local member, joins_at = family.head_below(total, soonest)
     if not member then return due, has_work end
     local _, charges = family.use_of(total, parse_member(member))
     local together = {}
     for index, units in ipairs(charges) do together[index] = units + (total.handedUse[index] or 0) end
     local at = usage.room_at(parts, use, together, soonest)
     -- Meanwhile another may come whose turn is first, and which may need less.
-    return at == soonest and due or math.max(soonest, math.min(at, later)), has_work
+    return at == soonest and due or math.max(soonest, math.min(at, joins_at)), has_work
   end
 
   -- What the first job below the child uses of the total.
