@@ -200,7 +200,11 @@ export class FamilyPlay {
   }
 
   async #setLimit(pattern: string, limit: string): Promise<void> {
-    if (unitsOf(limit) !== unitsOf(this.#limits.get(pattern)!)) this.hasOldLeads = true
+    if (unitsOf(limit) !== unitsOf(this.#limits.get(pattern)!)) {
+      this.hasOldLeads = true
+      // On Redis a total does not know whether it counted them in the new unit.
+      this.#started.length = 0
+    }
     this.#limits.set(pattern, limit)
     await this.#all((driver) => driver.setRule(pattern, limit, this.now))
     await this.#noteLimits(pattern)

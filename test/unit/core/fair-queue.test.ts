@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { FairQueue } from '../../../src/core/fair-queue.ts'
+import { type FairChild, FairQueue } from '../../../src/core/fair-queue.ts'
 import { LineOfChild, SharedLimit } from '../../support/shared-limit.ts'
 
 const flood = (jobs: number, cost = 1) => Array.from({ length: jobs }, () => cost)
@@ -129,6 +129,25 @@ test('when nobody has work and there is room, what was used is forgotten', () =>
   // Without this, it would wait until the other had got 50.
   limit.run(102)
   expect(large.served).toBe(51)
+})
+
+test('those who join a queue at rest begin as below a new one, one behind the other', () => {
+  const newChild = (weight: number): FairChild => ({ handle: -1, tag: 0, standing: 'gone', weight })
+  const joinAll = (queue: FairQueue<FairChild>, from: number) => {
+    const children = [4, 2, 1].map((weight) => newChild(weight))
+    for (const child of children) queue.join(child, 1)
+    return children.map(({ tag }) => tag - from)
+  }
+  const used = new FairQueue<FairChild>()
+  const before = [newChild(0.5), newChild(0.5)]
+  for (const child of before) used.join(child, 1)
+  for (const child of before) used.leave(child)
+  used.rest()
+  const tags = joinAll(new FairQueue(), 0)
+  expect(tags[0]).toBe(0)
+  expect(tags.toSorted((one, other) => one - other)).toEqual(tags)
+  expect(new Set(tags).size).toBe(3)
+  expect(joinAll(used, before[1]!.tag)).toEqual(tags.map((tag) => expect.closeTo(tag, 9)))
 })
 
 test('a child that comes back within its turn has not gained by it', () => {

@@ -70,6 +70,34 @@ test('a large job for which a total has no room is waited for', () => {
   expect(breaches(line)).toEqual([])
 })
 
+test('a job that has no room in a total does not hold back one that joins before it, also further in', () => {
+  const line = new FamilyLine({ 'a/': '10000, 100/s, 10/second', 'a/x/': '10000, 100/s' }, (key) =>
+    key === 'a/x/paced' ? '1000, 2/s' : '1000, 100/s',
+  )
+  line.enqueue('a/other', { cost: 5 })
+  line.enqueue('a/x/paced', ...jobs(2))
+  line.run(line.now + 100_000)
+  line.enqueue('a/x/large', { cost: 8 })
+  line.run(line.now + 600_000)
+  expect(line.startedOf('a/x/paced')).toBe(2)
+  expect(line.startedOf('a/x/large')).toBe(0)
+  line.run(line.now + SECOND)
+  expect(line.startedOf('a/x/large')).toBe(8)
+  expect(breaches(line)).toEqual([])
+})
+
+test('a child that is not frozen any more takes part from when the total lets one go', () => {
+  const line = new FamilyLine({ 'a/': '10000, 1/s' }, () => '1000, 100/s')
+  line.enqueue('a/frozen', ...jobs(5))
+  line.freeze('a/frozen', line.now + 100_000)
+  line.enqueue('a/other', ...jobs(5))
+  line.run(line.now + 500_000)
+  line.run(line.now + 499_999)
+  expect(line.total('a/').queue.size).toBe(1)
+  line.run(line.now + 1)
+  expect(line.total('a/').queue.size).toBe(2)
+})
+
 test('a child at its own limit costs the others nothing', () => {
   const line = new FamilyLine({ 'a/': '10000, 10/s' }, (key) =>
     key === 'a/slow' ? '1000, 1 per 10 s' : '1000, 10/s',
