@@ -142,6 +142,35 @@ describe.each(DRIVERS)('%s: shares of a total', (_, open) => {
     },
   )
 
+  test('a large job at an exhausted total does not hold back one that joins before it, also further in', async () => {
+    const family = await FamilyStage.open(open, {
+      'a/*': KEYS,
+      'a/x/*': KEYS,
+      'a/x/paced': '1000, 2/s',
+      'a/': '100000, 100/s, 10/second',
+      'a/x/': TOTAL,
+    })
+    await family.admit('a/other', { cost: 5 })
+    await family.fill('a/x/paced', 2)
+    await family.pass(0.1)
+    await family.admit('a/x/large', { cost: 8 })
+    await family.pass(0.5)
+    expect(family.counts()).toEqual({ 'a/other': 1, 'a/x/paced': 2 })
+  })
+
+  test('a retry that is ready only later does not hold back the job before it', async () => {
+    const family = await FamilyStage.open(open, {
+      'a/*': KEYS,
+      'a/': '100000, 100/s, 100 tokens/second 1 each',
+    })
+    await family.admit('a/1', { costs: { tokens: 60 } })
+    await family.pass(0.1, { isKept: true })
+    await family.driver.finish(family.starts[0]!.id, failAndRetry(family.now + 300_000), family.now)
+    await family.admit('a/1', { costs: { tokens: 10 } })
+    await family.pass(0.1)
+    expect(family.counts()).toEqual({ 'a/1': 2 })
+  })
+
   test('what calls are settled for counts in the share of their key', async () => {
     const family = await FamilyStage.open(open, {
       'a/*': KEYS,
