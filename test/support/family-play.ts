@@ -74,9 +74,10 @@ export class FamilyPlay {
     // A slower limit would count the last start of a bucket that is remembered still.
     await this.#all((driver) => driver.forget(this.now))
     if (this.#paused.length > 2) await this.#hold('resume', this.#paused[0]!, 0)
-    // A child whose freeze is over joins when the total is asked next; a line on Redis claims at that time.
-    if (this.#thaws.some((at) => at <= this.now)) await this.#startAll()
+    // What may go goes at once, as where workers are free: a line on Redis looks only then who takes part, and from which tag on.
+    await this.#startAll()
     await this.#do(step)
+    await this.#startAll()
     await this.#look()
   }
 
