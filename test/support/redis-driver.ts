@@ -117,7 +117,8 @@ export class RedisDriver implements Driver {
   readonly #prefix: string
   readonly #running = new Map<string, HandedJob>()
   readonly #started = new Map<string, Started>()
-  readonly #handed: HandedJob[] = []
+  /** What was handed over ahead and has not started. */
+  readonly handed: HandedJob[] = []
 
   constructor(backend: RedisBackend, prefix: string) {
     this.#backend = backend
@@ -164,12 +165,12 @@ export class RedisDriver implements Driver {
   }
 
   async startNext(now: number): Promise<Started | undefined> {
-    if (this.#handed.length === 0) {
+    if (this.handed.length === 0) {
       const { jobs } = await claim(this.#backend.verbs, now, 0)
       // All turns that are due come together.
-      this.#handed.push(...(await this.#turns()), ...jobs)
+      this.handed.push(...(await this.#turns()), ...jobs)
     }
-    const handed = this.#handed.shift()
+    const handed = this.handed.shift()
     if (handed === undefined) return undefined
     const started = await startHanded(this.#backend.verbs, handed, now)
     this.#running.set(started.id, handed)
@@ -179,13 +180,8 @@ export class RedisDriver implements Driver {
 
   /** Has so much handed over as departs within the look-ahead; `startNext` then starts that first, in this order. Returns how much. */
   async handAhead(lookAhead: number, most: number, now: number): Promise<number> {
-    this.#handed.push(...(await claim(this.#backend.verbs, now, lookAhead, most)).jobs)
-    return this.#handed.length
-  }
-
-  /** What was handed over ahead and has not started. */
-  get handed(): readonly HandedJob[] {
-    return this.#handed
+    this.handed.push(...(await claim(this.#backend.verbs, now, lookAhead, most)).jobs)
+    return this.handed.length
   }
 
   /** The worker of a job that runs dies, and its lease ends. */
