@@ -246,8 +246,9 @@ describe.each(DRIVERS)('%s: shares of a total', (_, open) => {
     for (const key of keys) await family.fill(key, 2)
     await family.pass(22.5)
     const order = family.starts.map(({ key }) => key)
-    expect(new Set(order.slice(0, keys.length)).size).toBe(keys.length)
-    expect(new Set(order.slice(keys.length)).size).toBe(keys.length)
+    // The first to come may be ahead of the others by its first job.
+    expect(new Set(order.slice(0, keys.length + 1)).size).toBe(keys.length)
+    expect(Object.values(family.counts())).toEqual(keys.map(() => 2))
   })
 
   test('a call larger than a quota of a total is refused where it is enqueued, and does not hang', async () => {
