@@ -64,7 +64,7 @@ function place(child: Child, total: Total, now: number): void {
   const takesPart = standing === 'ready' || standing === 'held'
   if (due === undefined) {
     if (takesPart || standing === 'frozen') queue.leave(child)
-  } else if (frozenUntil > now) queue.freeze(child, frozenUntil)
+  } else if (frozenUntil > now) queue.freeze(child, Math.max(frozenUntil, due))
   else {
     if (!takesPart) {
       if (total.bucket.next <= now) queue.rest()

@@ -4,6 +4,7 @@ import { isVelvetRopeError } from '../../src/core/errors.ts'
 import type { Admission } from '../../src/core/job.ts'
 import { isTotal } from '../../src/core/key.ts'
 import { parseLimit } from '../../src/core/limit.ts'
+import { lengthOf } from '../../src/core/quota.ts'
 import {
   at,
   COMPLETED,
@@ -74,10 +75,9 @@ export class FamilyPlay {
     // A slower limit would count the last start of a bucket that is remembered still.
     await this.#all((driver) => driver.forget(this.now))
     if (this.#paused.length > 2) await this.#hold('resume', this.#paused[0]!, 0)
-    // What may go goes at once, as where workers are free: a line on Redis looks only then who takes part, and from which tag on.
-    await this.#startAll()
+    // A child whose freeze is over joins when the total is asked next; a line on Redis claims at that time.
+    if (this.#thaws.some((at) => at <= this.now)) await this.#startAll()
     await this.#do(step)
-    await this.#startAll()
     await this.#look()
   }
 
@@ -201,7 +201,7 @@ export class FamilyPlay {
   }
 
   async #setLimit(pattern: string, limit: string): Promise<void> {
-    if (unitsOf(limit) !== unitsOf(this.#limits.get(pattern)!)) {
+    if (usesOf(limit) !== usesOf(this.#limits.get(pattern)!)) {
       this.hasOldLeads = true
       // On Redis a total does not know whether it counted them in the new unit.
       this.#started.length = 0
@@ -359,10 +359,10 @@ function pick<One>(all: readonly One[], which: number): One | undefined {
   return all[which % Math.max(1, all.length)]
 }
 
-function unitsOf(limit: string): string {
-  return parseLimit(limit)
-    .quotas.map(({ unit }) => unit)
-    .join()
+/** How a job uses a limit by its quotas. */
+function usesOf(text: string): string {
+  const { quotas, interval } = parseLimit(text)
+  return quotas.map(({ unit, amount, window }) => `${unit} ${lengthOf(window) / (amount * interval)}`).join()
 }
 
 function isBusy({ waiting, running }: { readonly waiting: number; readonly running: number }): boolean {

@@ -98,6 +98,20 @@ test('a child that is not frozen any more takes part from when the total lets on
   expect(line.total('a/').queue.size).toBe(2)
 })
 
+test('a child whose freeze is over while it has no free place takes part from when it has one', () => {
+  const line = new FamilyLine({ 'a/': '10000, 100/s' }, () => '1000, 100/s, 1 at once', {
+    runs: () => SECOND,
+  })
+  line.enqueue('a/frozen', ...jobs(2))
+  line.run(line.now)
+  line.freeze('a/frozen', line.now + 100_000)
+  line.run(line.now + 500_000)
+  expect(line.total('a/').queue.size).toBe(0)
+  line.run(line.now + 500_000)
+  expect(line.startedOf('a/frozen')).toBe(2)
+  expect(breaches(line)).toEqual([])
+})
+
 test('a child at its own limit costs the others nothing', () => {
   const line = new FamilyLine({ 'a/': '10000, 10/s' }, (key) =>
     key === 'a/slow' ? '1000, 1 per 10 s' : '1000, 10/s',
