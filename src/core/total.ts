@@ -91,8 +91,10 @@ export class Total implements FairChild {
     if (queue.next === undefined || bucket.usage === undefined) return from
     // Another job may be first by now than the one that was, and need more.
     const soonest = Math.max(from, now)
-    const charges = usages.chargesOf(bucket.limit, this.headAt(soonest)!)
-    const at = usages.roomAt(bucket.limit, bucket.usage, charges, soonest)
+    const head = this.headAt(soonest)
+    // Below the one that is next all were moved away, and it does not know yet.
+    if (head === undefined) return from
+    const at = usages.roomAt(bucket.limit, bucket.usage, usages.chargesOf(bucket.limit, head), soonest)
     // Meanwhile another may come whose turn is first, and which may need less.
     return at === soonest ? from : Math.max(soonest, Math.min(at, this.#joinsAt))
   }

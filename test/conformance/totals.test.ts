@@ -261,6 +261,23 @@ describe.each(DRIVERS)('%s: below a total', (_, open) => {
     expect((await family.driver.audit()).waiting).toBe(answers.filter(Boolean).length - family.starts.length)
   })
 
+  test('one further in is removed while jobs wait below it, and those beside it go on', async () => {
+    const family = await FamilyStage.open(open, {
+      '*': '20, 20/s',
+      'a/': '30, 1/s, 100/day',
+      'a/x/': '30, 10/s',
+      'a/x/1/': '30, 10/s',
+    })
+    await family.fill('a/z', 3)
+    await family.pass(STEP)
+    await family.fill('a/x/1/3', 1)
+    await family.pass(0.1)
+    await family.driver.unsetRule('a/x/1/', family.now)
+    await family.admit('a/z')
+    await family.pass(6)
+    expect(family.counts()).toEqual({ 'a/z': 4, 'a/x/1/3': 1 })
+  })
+
   test('cancelled and expired jobs give their room back', async () => {
     const family = await FamilyStage.open(open, { '*': '100, 10/s', 'a/': '10, 1/s' })
     for (const id of 'abcdefgh') await family.admit('a/1', { deadline: at(100) }, id)

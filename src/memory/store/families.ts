@@ -149,7 +149,10 @@ export class Families {
       .filter((total) => !this.#isChain(total.path.slice(0, -1), total))
       .toSorted((one, other) => one.path.length - other.path.length)
     // From the inside out: a total that begins anew does not know its children any more.
-    for (const total of stale.toReversed()) this.#uproot(total)
+    for (const total of stale.toReversed()) {
+      if (total.parent !== undefined) left.add(total.parent)
+      this.#uproot(total)
+    }
     for (const total of stale) {
       const known = this.find(total.path)
       if (known === undefined) continue

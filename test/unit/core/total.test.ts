@@ -112,6 +112,15 @@ test('a child whose freeze is over while it has no free place takes part from wh
   expect(breaches(line)).toEqual([])
 })
 
+test('a total that is next and below which all were moved away holds nothing back', () => {
+  const limit = parseLimit('100, 10/s, 100/day')
+  const above = new Total({ pattern: 'a/', path: 'a/', limit, parent: undefined })
+  const empty = new Total({ pattern: 'a/x/', path: 'a/x/', limit, parent: above })
+  above.queue.join(empty, 1)
+  expect(above.isOpen(0)).toBe(true)
+  expect(above.dueAt(0)).toBe(Number.POSITIVE_INFINITY)
+})
+
 test('a child at its own limit costs the others nothing', () => {
   const line = new FamilyLine({ 'a/': '10000, 10/s' }, (key) =>
     key === 'a/slow' ? '1000, 1 per 10 s' : '1000, 10/s',
