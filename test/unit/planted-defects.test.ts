@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { DEFECTS } from '../fault/planted/defects.ts'
+import { FAMILY_MUTANTS } from '../model/family/mutants.ts'
 import { MENDED } from '../sim/mutants/mended.ts'
 import { edited, type Mutant } from '../sim/mutants/mutant.ts'
 import { PROTOCOL } from '../sim/mutants/protocol.ts'
@@ -21,6 +22,12 @@ describe('a planted defect', () => {
       const text = readFileSync(pathOf(edit.file), 'utf8')
       expect(edited(text, edit)).not.toBe(text)
     }
+  })
+
+  test.each(Object.entries(FAMILY_MUTANTS))('"%s" has its place in a library, once', (_, { patch }) => {
+    const folder = pathOf('src/redis/scripts/lib')
+    const texts = readdirSync(folder).map((file) => readFileSync(`${folder}/${file}`, 'utf8'))
+    expect(texts.filter((text) => text.includes(patch.from))).toHaveLength(1)
   })
 
   test.each(DEFECTS)('"$name" names the file that finds it', ({ foundBy }) => {

@@ -57,8 +57,8 @@ const TABLE = {
     setup: TWO_LEVELS,
     patch: {
       script: '*',
-      from: 'at = math.max(at, total.next, total.frozen, ',
-      to: 'if index == 1 then at = math.max(at, total.next, total.frozen) end at = math.max(at, ',
+      from: 'due = math.max(due, total.next, total.frozen, ',
+      to: 'if index == 1 then due = math.max(due, total.next, total.frozen) end due = math.max(due, ',
     },
   },
 } as const satisfies Readonly<Record<string, FamilyMutant>>
