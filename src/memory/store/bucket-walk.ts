@@ -71,16 +71,16 @@ export function* auditJobs(
   jobs: Pick<JobLedger, 'admitted' | 'handed' | 'ended'>,
 ): Walk<Audit> {
   const { admitted, handed, ended } = jobs
-  const count = { waiting: 0, running: 0, retrying: 0 }
+  let [waiting, running, retrying] = [0, 0, 0]
   for (const bucket of eachOf(buckets)) {
     if (bucket === undefined) yield
     else {
-      count.waiting += bucket.lineLength
-      count.running += bucket.running
-      count.retrying += bucket.retrying
+      waiting += bucket.lineLength
+      running += bucket.running
+      retrying += bucket.retrying
     }
   }
-  return { admitted, handed, ...count, ended }
+  return { admitted, waiting, handed, running, retrying, ended }
 }
 
 /** Undefined now and then, to rest. New ones come last: without an end, a slow walk could follow their coming for ever. */
