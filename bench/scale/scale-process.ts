@@ -23,7 +23,7 @@ export interface ScaleState {
 }
 
 const IN_FLIGHT = 64
-/** Out of the way: nobody ever waits for a slot. */
+/** So fast that no job waits for a slot. */
 const LIMIT = '10000000, 1000000/s, tolerance 10ms'
 
 const order: ScaleOrder = JSON.parse(process.argv[2]!)

@@ -39,7 +39,7 @@ export const WEIGHT_PART = 2 ** -32
 export class FairQueue<Child extends FairChild> {
   /** The tag of the child that went last. It never falls. */
   #virtual = 0
-  /** At which tag the last one joined; -Infinity: nobody did since all were equal. */
+  /** The tag of the child that joined last; -Infinity: none has joined since the queue was at rest. */
   #joining = Number.NEGATIVE_INFINITY
   /** The largest use of one departure, in proportion to its weight. */
   #largest = 0

@@ -76,8 +76,8 @@ function place(child: Child, total: Total, now: number): void {
 }
 
 /**
- * Lets those join below the total, and below the one that is next, whose time has come; a bounded number at a time. Where a total lets
- * nobody go yet, they join when it does.
+ * Lets children join the total, and the total below it that is next, if their time has come; a bounded number at a time. While a total
+ * is closed, its children wait, and join when it opens.
  */
 function bringUp(total: Total, now: number): void {
   const { queue } = total

@@ -50,7 +50,7 @@ describe.each(DRIVERS)('%s: admitMany', (_, open) => {
     ['one total', { 'a/': '900, 100/s' }],
     ['nested totals', { 'a/': '900, 100/s', 'a/x/': '900, 90/s', 'a/y/': '900, 80/s, weight 2' }],
     ['a total with a quota', { 'a/': '900, 100/s, 300 tokens/min 1 each' }],
-  ])('below %s a batch is told what one request after the other is told', async (_, totals) => {
+  ])('below %s a batch gets the same answers as its requests one by one', async (_, totals) => {
     const limits = { '*': '9, 200/s', ...totals }
     const keys = [
       'a/x/1',

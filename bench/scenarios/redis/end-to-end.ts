@@ -9,7 +9,7 @@ import { cell, decimals, medianOf, ropeOf, verdict } from '../../report/figures.
 import type { Scenario } from '../scenario.ts'
 
 const KEYS = 10_000
-/** Out of the way: nobody ever waits for a slot. */
+/** So fast that no job waits for a slot. */
 const PACE = { count: 1_000_000, periodMs: 1_000 }
 const IN_FLIGHT = 64
 const PER_CALL = 200
