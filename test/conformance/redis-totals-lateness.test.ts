@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
+import { parseRule } from '../../src/core/rule-book.ts'
 import { at } from '../support/backend-driver.ts'
-import { RedisStage } from './redis-stage.ts'
+import { BACK, RedisStage } from './redis-stage.ts'
 
 async function opened(total: string) {
   const stage = await RedisStage.open({ 'a/*': '99, 50/s', 'a/': total }, { openedAt: at(0) })
@@ -46,3 +47,22 @@ test('a job that missed its slot and has another is not late for that', async ()
   const second = await stage.gate(job!, 0.5, { ...(first.kind === 'granted' && { missed: first.slot }) })
   expect(second).toMatchObject({ kind: 'granted', startAt: at(0.5), due: at(0.5) })
 })
+
+test.each([
+  ['100ms', '20ms'],
+  ['20ms', '100ms'],
+])(
+  'the last slot of a total is free again where its job comes back after its tolerance went from %s to %s',
+  async (from, to) => {
+    const stage = await opened(`900, 2/s, tolerance ${from}`)
+    const [job] = await stage.hand(0)
+    expect(await stage.gate(job!, 0)).toMatchObject({ kind: 'granted', startAt: at(0) })
+    const { rules } = stage.backend
+    await rules.change({ kind: 'set', rule: parseRule('a/', `900, 2/s, tolerance ${to}`) }, at(0.01))
+    await stage.admit('after', 0.02, { key: 'a/after' })
+    expect(await stage.finish(job!, BACK, 0.03)).toMatchObject({ isMine: true })
+    const jobs = await stage.hand(0.04)
+    expect(jobs).toHaveLength(1)
+    expect(await stage.gate(jobs[0]!, 0.04)).toMatchObject({ kind: 'granted', startAt: at(0.04) })
+  },
+)

@@ -89,3 +89,23 @@ test.each([
   await stage.lineUp('abcdefgh', 0.3, { key: 'a/more' })
   expect(await startsIn(0.3, 2)).toBe(3)
 })
+
+test.each([['starts'], ['comes back']])(
+  'a job that asks again and again after its total got a quota is charged once, and %s',
+  async (fate) => {
+    const { stage, change, startsIn, early } = await opened('')
+    await change('4/h', 0.01)
+    expect(await startsIn(0.1, 0.2)).toBe(1)
+    for (const seconds of [0.2, 0.21, 0.22]) {
+      expect(await stage.gate(early, seconds)).toMatchObject({ kind: 'granted' })
+    }
+    let starts = 1
+    if (fate === 'starts') {
+      expect(await stage.start(early, 0.3)).toBe(true)
+      starts++
+    } else expect(await stage.finish(early, BACK, 0.3)).toMatchObject({ isMine: true })
+    await stage.lineUp('abcdefgh', 0.4, { key: 'a/more' })
+    starts += await startsIn(0.4, 2)
+    expect(starts).toBe(4)
+  },
+)

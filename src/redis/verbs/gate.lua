@@ -90,9 +90,10 @@ local function answer(at)
     end
     if is_first then
       state.attempt = state.attempt + 1
-      state.fence = next_stamp(meta, 'fence', now)
       meta.granted = meta.granted + 1
     end
+    -- Anew each time: by its fence a job is known to be charged what it was granted under the quotas of now.
+    state.fence = next_stamp(meta, 'fence', now)
     write_state(state)
     write_bucket(bucket)
   end

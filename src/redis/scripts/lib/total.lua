@@ -59,7 +59,12 @@ do
       total.moves, total.handedUse, total.hadChildren, total.hadTurns = {}, {}, true, false
       family.totals[rule.path] = total
     end
-    if total.book < book then change_limit(total, rule, now) end
+    if total.book < book then
+      local tolerance = total.tolerance
+      change_limit(total, rule, now)
+      -- The last job that was granted a slot may start until the same time as before.
+      if total.grantedSlot > 0 then total.grantedSlot = total.grantedSlot + tolerance - total.tolerance end
+    end
     local above = total.parent ~= '' and family.total(total.parent)
     if total.parent ~= parent then
       if above then
