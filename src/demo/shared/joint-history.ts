@@ -1,5 +1,4 @@
 import type { HistoryEvent } from '../../conformance/history.ts'
-import { isWithin } from '../../conformance/totals.ts'
 import { MILLISECOND } from '../../core/duration.ts'
 import { hasParts } from '../../core/limit.ts'
 
@@ -40,8 +39,9 @@ export function joinHistories(histories: readonly (readonly HistoryEvent[])[]): 
 }
 
 /**
- * Returns a function that says when a place of a key was freed last before a start, or a start was settled; -Infinity where its limits
- * have neither places nor quotas. The start may have taken that very room, however inexact its time is.
+ * Returns a function that says when a place of a key, or of a family that it belongs to, was freed last before a start, or a start was
+ * settled; -Infinity where their limits have neither places nor quotas. The start may have taken that very room, however inexact its
+ * time is.
  */
 function roomMade(events: readonly HistoryEvent[]): (key: string, startedAt: number) => number {
   const freed = new Map<string, number[]>()
@@ -55,14 +55,16 @@ function roomMade(events: readonly HistoryEvent[]): (key: string, startedAt: num
     keyOf.set(event.id, event.key)
     if (event.isHeld) held.add(event.id)
   }
+  const free = (key: string | undefined, at: number) => {
+    for (const limited of key === undefined ? [] : limitsOf(key)) freed.get(limited)?.push(at)
+  }
   for (const event of events) {
-    if (event.type === 'settle') freed.get(event.key)?.push(event.at)
+    if (event.type === 'settle') free(event.key, event.at)
     if (event.type !== 'end' && event.type !== 'return' && event.type !== 'release') continue
     if (event.type === 'end' && held.has(event.id)) continue
-    freed.get(keyOf.get(event.id) ?? '')?.push(event.at)
+    free(keyOf.get(event.id), event.at)
   }
-  for (const times of freed.values()) times.sort((a, b) => a - b)
-  return (key, startedAt) => lastBefore(freed.get(key), startedAt)
+  return lastOf(freed)
 }
 
 /** Returns a function that says when a key, or a family that it belongs to, was last resumed or unfrozen before a start; -Infinity: never. */
@@ -72,13 +74,20 @@ function opened(events: readonly HistoryEvent[]): (key: string, startedAt: numbe
     if (event.type !== 'resume' && event.type !== 'unfreeze') continue
     times.set(event.key, [...(times.get(event.key) ?? []), event.at])
   }
+  return lastOf(times)
+}
+
+/** Returns a function that says which of the times of a key, and of the families that it belongs to, is the last before a start; -Infinity: none. */
+function lastOf(times: ReadonlyMap<string, number[]>): (key: string, startedAt: number) => number {
   for (const each of times.values()) each.sort((a, b) => a - b)
-  return (key, startedAt) => {
-    const last = [...times].map(([held, each]) =>
-      held === key || isWithin(key, held) ? lastBefore(each, startedAt) : NEVER,
-    )
-    return Math.max(NEVER, ...last)
-  }
+  return (key, startedAt) =>
+    Math.max(...limitsOf(key).map((limited) => lastBefore(times.get(limited), startedAt)))
+}
+
+/** The names under which a limit may hold a key: its own, and those of all families that it belongs to. */
+function limitsOf(key: string): string[] {
+  const segments = key.split('/')
+  return [key, ...segments.map((_, at) => `${segments.slice(0, at + 1).join('/')}/`)]
 }
 
 /** The last of the sorted times that is before `at`; -Infinity: none. */

@@ -82,3 +82,24 @@ it.each([
   const types = joinHistories([worker, other]).map(({ type }) => type)
   expect(types.slice(-2)).toEqual([release.type, 'start'])
 })
+
+it.each([
+  ['the key', { 'a/x': '5, 10/s, 1 at once' }],
+  ['its family', { 'a/x': '5, 10/s', 'a/': '5, 10/s, 1 at once' }],
+])('a start stays behind the end of a job whose place of %s it took', (_, limits) => {
+  const limited = Object.entries(limits).map(
+    ([key, text]): HistoryEvent => ({ type: 'limit', at: 0, key, limit: parseLimit(text) }),
+  )
+  const accept = (id: string): HistoryEvent => {
+    return { type: 'answer', at: 0, id, key: 'a/x', cost: 1, accepted: true, departsAt: 0 }
+  }
+  const start = (at: number, id: string): HistoryEvent => {
+    return { type: 'start', at, id, key: 'a/x', cost: 1, attempt: 1 }
+  }
+  const first = [
+    start(1_000_000, 'x'),
+    { type: 'end', at: 1_200_000, id: 'x', outcome: 'completed' } as const,
+  ]
+  const joint = joinHistories([limited, [accept('x'), accept('y')], first, [start(1_201_000, 'y')]])
+  expect(joint.slice(-2).map(({ type }) => type)).toEqual(['end', 'start'])
+})
