@@ -24,7 +24,10 @@ export interface SnapshotEvent extends BucketTally {
   /** When the counting began. */
   readonly at: number
   readonly fullest: readonly FullBucket[]
-  /** Counts of all jobs ever. Only for tokens for every key, and while there are few enough buckets to recount each second. */
+  /**
+   * Counts of all jobs ever. Only for tokens for every key, and while there are few enough buckets to recount each second. With more
+   * than about 200 buckets it is counted in pieces, while the line moves.
+   */
   readonly audit?: Audit
 }
 
