@@ -3,6 +3,7 @@ import { SECOND } from '../../src/core/duration.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import type { JobRequest } from '../../src/line/job.ts'
 import type { FollowingJob } from '../../src/redis/verbs/follow.ts'
+import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import { at, msAt } from '../support/backend-driver.ts'
 import { BACK, COMPLETED, RedisStage } from './redis-stage.ts'
 
@@ -19,6 +20,13 @@ async function running(line: string, limits: Parameters<typeof RedisStage.open>[
   expect(await stage.gate(first!, 0)).toMatchObject({ kind: 'granted', mayRun: line.length > 1 })
   const { jobs } = await stage.follow(first!.epoch, 0)
   return { stage, first: first!, jobs, following: jobs.map(({ handed }) => handed) }
+}
+
+async function granted(stage: RedisStage, job: HandedJob, seconds: number) {
+  // Its slot is a missed one by then.
+  const answer = await stage.gate(job, seconds, { missed: at(0) })
+  if (answer.kind !== 'granted') throw new Error(answer.kind)
+  return answer
 }
 
 describe('the worker that has the first job of a fast bucket', () => {
@@ -246,6 +254,14 @@ describe('what did not start', () => {
     await stage.balances()
     expect(await stage.startOfHead(0.5, 5)).toBeCloseTo(1.01, 2)
   })
+})
+
+test('the fences of a run grow in the order of its starts, also where its first job asks again', async () => {
+  const { stage, first, jobs } = await running('vwx')
+  const { job } = await granted(stage, first, 0.02)
+  expect([job, ...jobs.map(({ job }) => job)].map(({ id }) => id)).toEqual(['v', 'w', 'x'])
+  const fences = [job, ...jobs.map(({ job }) => job)].map(({ fence }) => fence)
+  expect(fences).toEqual(fences.toSorted((a, b) => a - b))
 })
 
 test('the bucket is due again when no worker has jobs of it', async () => {

@@ -92,8 +92,8 @@ local function answer(at)
       state.attempt = state.attempt + 1
       meta.granted = meta.granted + 1
     end
-    -- Anew each time: by its fence a job is known to be charged what it was granted under the quotas of now.
-    state.fence = next_stamp(meta, 'fence', now)
+    -- By its fence a job below totals is known to be charged under the quotas of now. Those of a run keep theirs, as those behind it do.
+    if is_first or bucket.member then state.fence = next_stamp(meta, 'fence', now) end
     write_state(state)
     write_bucket(bucket)
   end
