@@ -31,13 +31,15 @@ interface Estimate {
  * By how much the store's clock is ahead of the local one. It follows the sample with the smallest bound by now, which is the
  * one of the shortest round trip unless that is old. It is slewed, since a step forwards shortens a gap between two starts. Where a
  * sample shows that it is far off, it steps: backwards that only makes starts later, and forwards by no more than it was counted to be
- * behind, by which starts before were reported later.
+ * behind all along, by which starts before were reported later.
  */
 export class Offset {
   #best: Estimate
   /** The offset in use at `#since`, on its way to that of the best estimate. */
   #from: number
   #since: number
+  /** At `#since`, the farthest ahead that the offset may step: starts before were reported as late as that, whatever it was slewed since. */
+  #most = Number.POSITIVE_INFINITY
 
   constructor(first: ClockSample) {
     this.#best = estimateOf(first)
@@ -76,7 +78,8 @@ export class Offset {
     if (!isRefuted && boundAt(estimate, now) >= best) return
     const inUse = this.at(now)
     const isFarOff = Math.abs(inUse - estimate.offset) > estimate.bound + LARGEST_SLEW
-    this.#from = isFarOff ? Math.min(estimate.offset, this.#best.offset + best) : inUse
+    this.#most = Math.min(this.#most + Math.max(0, now - this.#since) * SLEW, this.#best.offset + best)
+    this.#from = isFarOff ? Math.min(estimate.offset, this.#most) : inUse
     this.#since = now
     this.#best = estimate
   }
@@ -84,6 +87,7 @@ export class Offset {
   /** Takes on the best estimate at once: nothing relies on the offset yet, so it need not be slewed. */
   step(): void {
     this.#from = this.#best.offset
+    this.#most = Number.POSITIVE_INFINITY
   }
 }
 

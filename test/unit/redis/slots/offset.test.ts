@@ -88,6 +88,29 @@ describe('the offset of two clocks that drift', () => {
     )
   })
 
+  test('goes ahead of what was counted as its error by a millisecond a second, however often it steps', () => {
+    const moved = fc.tuple(drifting, fc.integer({ min: 0, max: 80 }), fc.integer({ min: 0, max: 5_000 }))
+    fc.assert(
+      fc.property(moved, ([[ahead, drift, all], after, by]) => {
+        const movedAt = EPOCH + all.slice(0, after).reduce((sum, trip) => sum + trip.pause, 0)
+        const truth = (local: number) => ahead + (local - EPOCH) * drift + (local > movedAt ? by : 0)
+        let offset: Offset | undefined
+        // How late a start of that time may have been reported.
+        const most: { at: number; value: number }[] = []
+        for (const sample of samplesOf(all, truth)) {
+          const at = sample.receivedAt
+          if (offset === undefined) offset = new Offset(sample)
+          else offset.add(sample)
+          for (const before of most) {
+            expect(offset.at(at)).toBeLessThanOrEqual(before.value + (at - before.at) * 1e-3 + ROUNDING)
+          }
+          most.push({ at, value: offset.at(at) + offset.errorAt(at).behind })
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+
   test('that is surely far behind is not far behind for long', () => {
     // The way back took all of 11 ms.
     const offset = new Offset({ sentAt: EPOCH, receivedAt: EPOCH + 11_000, storeTime: EPOCH })
@@ -138,6 +161,17 @@ describe("a store's clock that is moved a little", () => {
     expect(offset.at(later + 200)).toBeCloseTo(600, 0)
     expect(offset.at(later + 200 + 10_000_000)).toBeCloseTo(10_600, 0)
     expect(offset.errorAt(later + 200)).toEqual({ ahead: 0, behind: expect.closeTo(99_500, 0) })
+  })
+
+  test('forwards is followed no faster after a second sample: what started before the first was reported by the offset of before', () => {
+    const offset = new Offset(at(EPOCH, 0))
+    offset.add(at(EPOCH + 100_000, 1_800))
+    const first = offset.at(EPOCH + 100_200)
+    // Half of the round trip, and the drift since.
+    expect(first).toBeCloseTo(150, 0)
+    offset.add({ sentAt: EPOCH + 110_000, receivedAt: EPOCH + 110_100, storeTime: EPOCH + 110_050 + 1_800 })
+    expect(offset.at(EPOCH + 110_100)).toBeCloseTo(first + 10, 0)
+    expect(offset.at(EPOCH + 2_110_100)).toBe(1_800)
   })
 
   test('backwards is followed immediately: starts only become later', () => {
