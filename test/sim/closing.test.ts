@@ -38,3 +38,25 @@ test('a turn that was asked for is waited for, although the closed caller that a
   expect(failures).toEqual([])
   expect(history.at(-1)).toMatchObject({ type: 'audit', admitted: 1, ended: 1 })
 })
+
+test('a turn ends, the answer is lost, and the clock of Redis is set forward by more than it knows turns that have ended', async () => {
+  const turns = [14, 28, 29, 31].map((at) => ({ caller: 1, key: 'k', at, cost: 1, isTry: false }))
+  const way = { least: 245, jitter: 23, spikes: 0.05, spike: 22_000 }
+  const faults = [
+    { kind: 'step', at: 55.5, by: 11_637, until: 55.5 },
+    { kind: 'refuse', part: 'caller-1', at: 59.3, for: 7, until: 66.3 },
+  ] as const
+  const plan = aPlan({
+    keys: [{ key: 'k', capacity: 129, rate: { count: 618, per: 7_000 } }],
+    network: { there: { ...way, spikes: 0 }, back: way, splits: 0.05 },
+    turns,
+    callers: 1,
+    faults,
+  })
+  for (const seed of [33, 48]) {
+    const { failures, scene } = await runPlan({ ...plan, seed }, openStore)
+    expect(failures, `seed ${seed}`).toEqual([])
+    const ends = scene.record.seen.filter(({ event }) => event.type === 'end')
+    expect(ends.map(({ by }) => by)).toContain('fate')
+  }
+})

@@ -15,10 +15,11 @@ const ASK_EVERY = 1_000
 /** Until what a process had sent when it died has reached the store; milliseconds. */
 const ARRIVAL = 400
 /**
- * By then a store that is well has a request that was given up, or refuses it; of a turn that has ended it knows for ten seconds.
- * Milliseconds.
+ * By then a store that is well has a request that was given up, or refuses it; milliseconds.
  */
 const LATEST = 2_500
+/** Of a turn that has ended the store knows for so long; milliseconds. */
+const TURNS_KNOWN_FOR = 10_000
 /** Processes that live hear of the last ends first; milliseconds. */
 const NEWS = 1_500
 const SOON = 200
@@ -194,8 +195,12 @@ export class Oracle {
 
   async #lookUp(id: string): Promise<void> {
     const job = await this.ask((shaper) => shaper.job(id))
-    if (job === undefined) return
     const { record } = this.#scene
+    if (job === undefined) {
+      if (this.#isForgottenEarly(id))
+        record.add(undefined, { type: 'end', at: record.lastOf(id), id, outcome: 'completed' })
+      return
+    }
     const at = record.timeOf(job.admittedAt)
     const { key, cost, costs } = job
     const named = { id, key, cost, ...(costs && { costs }) }
@@ -206,12 +211,21 @@ export class Oracle {
     if (end !== undefined && !record.hasEnd(id)) record.add(undefined, end)
   }
 
+  /**
+   * A turn that ended just before the clock of the store was set forward by more than the store knows it for, while the answer was lost:
+   * the end was heard by no process. Had it been lost instead, the audit would count fewer ends.
+   */
+  #isForgottenEarly(id: string): boolean {
+    const { plan, record } = this.#scene
+    const isForgotten = plan.faults.some((fault) => fault.kind === 'step' && fault.by >= TURNS_KNOWN_FOR)
+    return isForgotten && isTurnId(id) && record.isAnswered(id) && !record.hasEnd(id)
+  }
+
   #endOf({ id, state, endedAt }: JobView) {
     const outcome = OUTCOMES.find((end) => end === state)
     if (outcome === undefined || endedAt === undefined) return undefined
     const { record } = this.#scene
     // Where the clock was set back since its start, the store says that it ended then.
-    const known = record.seen.flatMap(({ event }) => ('id' in event && event.id === id ? [event.at] : []))
-    return { type: 'end', at: Math.max(record.timeOf(endedAt), ...known), id, outcome } as const
+    return { type: 'end', at: Math.max(record.timeOf(endedAt), record.lastOf(id)), id, outcome } as const
   }
 }

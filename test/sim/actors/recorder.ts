@@ -140,6 +140,12 @@ export class Recorder {
     return this.seen.some(({ event }) => event.type === 'end' && event.id === id)
   }
 
+  /** When the last of what was written down about the job happened; -Infinity: nothing was. */
+  lastOf(id: string): number {
+    const times = this.seen.flatMap(({ event }) => ('id' in event && event.id === id ? [event.at] : []))
+    return Math.max(Number.NEGATIVE_INFINITY, ...times)
+  }
+
   /** How many jobs were accepted of which no end has been written down. */
   get underWay(): number {
     this.#underWay ??= countUnderWay(this.seen)
