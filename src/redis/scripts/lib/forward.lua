@@ -104,7 +104,9 @@ do
     end
     index = 1
     while #ends > MOST_ENTRIES - index and ends[index + 1] and ends[index + 1] <= now do
-      used[index + 1] = used[index + 1] + table.remove(used, index)
+      -- Those behind it move up as it is removed, so not in one statement.
+      local joined = table.remove(used, index)
+      used[index] = used[index] + joined
       table.remove(ends, index)
       index = index + 1
     end
