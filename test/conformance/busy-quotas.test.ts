@@ -7,7 +7,10 @@ import { DRIVERS, openFor } from './drivers.ts'
 const AMOUNT = 400
 const QUOTA = `999, 500/s, ${AMOUNT} tokens/second 1 each, tolerance 0`
 /** Of the bucket, or of a total above it. */
-const LIMITS = [{ '*': QUOTA }, { '*': '999, 500/s, tolerance 0', 'a/': QUOTA }]
+const LIMITS: readonly Readonly<Record<string, string>>[] = [
+  { '*': QUOTA },
+  { '*': '999, 500/s, tolerance 0', 'a/': QUOTA },
+]
 /** More than a part of the window. */
 const EACH = 17 * MILLISECOND
 
