@@ -13,18 +13,22 @@ export function stand(child: Child, now: number): void {
   stand(total, now)
 }
 
-/**
- * The bucket that departs next, if one is due by `now` under the outermost total, and since when; or when to ask again, Infinity: when
- * something changes.
- */
-export function nextUnder(
-  outermost: Total,
-  now: number,
-): { readonly bucket?: TotalledBucket; readonly due: number } {
-  bringUp(outermost, now)
-  const { head, queue } = outermost
+/** Who departs next under an outermost total, and since when it may; or when to ask, Infinity: when something changes. */
+export interface NextUnder {
+  readonly bucket?: TotalledBucket
+  readonly due: number
+}
+
+/** The bucket that departs next, if one is due by `now`. All whose time has come join before. */
+export function nextUnder(outermost: Total, now: number): NextUnder {
+  return bringUp(outermost, now) ? expectedUnder(outermost, now) : { due: now }
+}
+
+/** The same as far as it is known before others join, who may be first then. */
+export function expectedUnder(outermost: Total, now: number): NextUnder {
+  const { head } = outermost
   const due = outermost.dueAt(now) ?? Number.POSITIVE_INFINITY
-  return due <= now && head !== undefined ? { bucket: head, due } : { due: due <= now ? queue.laterAt : due }
+  return due <= now && head !== undefined ? { bucket: head, due } : { due }
 }
 
 /**
@@ -57,41 +61,48 @@ export interface TotalSlot {
   readonly slot: number
 }
 
-function place(child: Child, total: Total, now: number): void {
-  const { queue } = total
+/**
+ * Where a child stands below its total. Who was held or frozen is so until the total is asked who departs.
+ *
+ * @param isAsked whether it is
+ */
+function place(child: Child, total: Total, now: number, isAsked = false): void {
+  const { queue, bucket } = total
   const { standing, frozenUntil } = child
   const due = child.dueAt(now)
   const takesPart = standing === 'ready' || standing === 'held'
   if (due === undefined) {
     if (takesPart || standing === 'frozen') queue.leave(child)
-  } else if (frozenUntil > now) queue.freeze(child, Math.max(frozenUntil, due))
-  else {
+  } else if (frozenUntil > now || (standing === 'frozen' && !isAsked)) {
+    queue.freeze(child, Math.max(frozenUntil, due))
+  } else {
     if (!takesPart) {
-      if (total.bucket.next <= now) queue.rest()
-      queue.join(child, useOf(total.bucket.limit, child.headAt(Math.max(now, due))!))
+      if (bucket.next <= now) queue.rest()
+      queue.join(child, useOf(bucket.limit, child.headAt(Math.max(now, due))!))
     }
-    if (due > now) queue.hold(child, due)
-    else if (child.standing === 'held') queue.release(child)
+    if (due > now || (standing === 'held' && !isAsked)) queue.hold(child, due)
+    else if (standing === 'held') queue.release(child)
   }
 }
 
 /**
  * Lets children join the total, and the total below it that is next, if their time has come; a bounded number at a time. While a total
- * is closed, its children wait, and join when it opens.
+ * is closed, its children wait, and join when it opens. Returns whether all have joined.
  */
-function bringUp(total: Total, now: number): void {
+function bringUp(total: Total, now: number): boolean {
   const { queue } = total
-  if (!total.isOpen(now)) return
+  if (!total.isOpen(now)) return true
   for (let count = 0; count < MOST_WOKEN; count++) {
-    if (queue.laterAt <= now) {
-      place(queue.nextLater!, total, now)
+    const { next, nextLater, laterAt } = queue
+    if (laterAt <= now) {
+      place(nextLater!, total, now, true)
       continue
     }
-    const { next } = queue
-    if (!(next instanceof Total)) return
-    bringUp(next, now)
+    if (!(next instanceof Total)) return true
+    if (!bringUp(next, now)) return false
     place(next, total, now)
     // It is next and stays so.
-    if (next === queue.next && queue.laterAt > now) return
+    if (next === queue.next && queue.laterAt > now) return true
   }
+  return false
 }

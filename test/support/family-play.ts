@@ -48,8 +48,8 @@ export class FamilyPlay {
   #known = 0
   /** Keys and families, those first that have been paused for the longest. */
   #paused: string[] = []
-  /** Ends of freezes, after which nothing was claimed yet. */
-  #thaws: number[] = []
+  /** The end of the last freeze. */
+  #thawedAt = 0
   starts = 0
   /** Jobs used another part of a total before: the leads of that stand, and the checker knows only what they use now. */
   hasOldLeads = false
@@ -75,8 +75,6 @@ export class FamilyPlay {
     // A slower limit would count the last start of a bucket that is remembered still.
     await this.#all((driver) => driver.forget(this.now))
     if (this.#paused.length > 2) await this.#hold('resume', this.#paused[0]!, 0)
-    // A child whose freeze is over joins when the total is asked next; a line on Redis claims at that time.
-    if (this.#thaws.some((at) => at <= this.now)) await this.#startAll()
     await this.#do(step)
     await this.#look()
   }
@@ -231,10 +229,7 @@ export class FamilyPlay {
   async #hold(how: 'freeze' | 'unfreeze' | 'pause' | 'resume', name: string, forMs: number): Promise<void> {
     const { now } = this
     const until = now + forMs * MS
-    // Below a total that is paused no claim looks who is frozen no more: there a child joins later on Redis.
-    if (how === 'freeze' && this.#paused.some(isTotal)) return
-    if (how === 'pause' && isTotal(name) && this.#thaws.length > 0) return
-    if (how === 'freeze') this.#thaws.push(until)
+    if (how === 'freeze') this.#thawedAt = Math.max(this.#thawedAt, until)
     const answer = await this.#all<unknown>((driver) =>
       how === 'freeze' ? driver.freeze(name, until, now) : driver[how](name, now),
     )
@@ -272,7 +267,6 @@ export class FamilyPlay {
 
   async #startAll(): Promise<void> {
     while (await this.#startOne());
-    this.#thaws = this.#thaws.filter((at) => at > this.now)
   }
 
   /** Goes on to the time of the next departure. */
@@ -292,7 +286,7 @@ export class FamilyPlay {
     await this.#startAll()
     const until = this.now + by
     // Who may go only later must not take part in the choice already.
-    if (this.#readyAt > this.now || this.#thaws.length > 0) return
+    if (this.#readyAt > this.now || this.#thawedAt > this.now) return
     const handed =
       (await this.#redis.handAhead(by, most, this.now)) || (await this.#redis.handAhead(by, most, this.now))
     this.mostHanded = Math.max(this.mostHanded, handed)

@@ -66,7 +66,7 @@ export class FamilyAgenda {
   /** Lets the bucket stand for its family that departs next, or any, until it is seen which that is. */
   #armFamily(family: Family, now: number): void {
     const { representative: before } = family
-    const choice = family.choose(now)
+    const choice = family.expect(now)
     family.representative = choice?.bucket
     if (before !== undefined && before !== choice?.bucket) this.#agenda.place(before, undefined)
     if (choice === undefined) {
@@ -82,8 +82,7 @@ export class FamilyAgenda {
 
   /** Whether the bucket, which stands for its family, is the one to depart; if not, another stands for it now. */
   isChosen(bucket: MemoryBucket, family: Family, now: number): boolean {
-    const choice = family.choose(now)
-    if (choice?.isChosen && choice.bucket === bucket) return true
+    if (family.choose(now) === bucket) return true
     this.#armFamily(family, now)
     return false
   }
@@ -116,8 +115,8 @@ export class FamilyAgenda {
   passOver(now: number): void {
     for (let count = 0; count < MOST_PASSED_OVER && this.#mixed.earliest <= now; count++) {
       const family = this.#mixed.peek()!
-      const choice = family.choose(now)
-      if (choice?.isChosen && !choice.bucket.isTurnNext(now)) this.putAside(choice.bucket.member!, now)
+      const chosen = family.choose(now)
+      if (chosen !== undefined && !chosen.isTurnNext(now)) this.putAside(chosen.member!, now)
       else this.#armFamily(family, now)
     }
   }

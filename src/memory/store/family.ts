@@ -3,7 +3,7 @@ import { MILLISECOND, SECOND } from '../../core/duration.ts'
 import { type FairChild, FairQueue } from '../../core/fair-queue.ts'
 import { hasParts } from '../../core/limit.ts'
 import { type Child, Total, type TotalledBucket, totalsAbove } from '../../core/total.ts'
-import { nextUnder, type TotalSlot } from '../../core/total-departures.ts'
+import { expectedUnder, type NextUnder, nextUnder, type TotalSlot } from '../../core/total-departures.ts'
 import { joinUnder, leaveUnder } from '../../core/total-line.ts'
 import type { Charge } from './charges.ts'
 import type { JobRecord } from './job-record.ts'
@@ -132,17 +132,22 @@ export class Family implements Due {
     this.outermost = outermost
   }
 
-  /** Chooses who stands for the family, and from when on; undefined: nobody can go before something changes. */
-  choose(
-    now: number,
-  ): { readonly bucket: MemoryBucket; readonly isChosen: boolean; readonly due: number } | undefined {
-    const { bucket, due } = nextUnder(this.outermost, now)
-    if (bucket !== undefined) return { bucket: (bucket as Member).bucket, isChosen: true, due }
-    const first = firstBelow(this.outermost)
-    return due === Number.POSITIVE_INFINITY || first === undefined
-      ? undefined
-      : { bucket: first.bucket, isChosen: false, due }
+  /** Chooses who departs next; undefined: nobody does now. */
+  choose(now: number): MemoryBucket | undefined {
+    return bucketOf(nextUnder(this.outermost, now))
   }
+
+  /** Who stands for the family until it is seen who departs, and from when on; undefined: nobody can go before something changes. */
+  expect(now: number): { readonly bucket: MemoryBucket; readonly due: number } | undefined {
+    const expected = expectedUnder(this.outermost, now)
+    const { due } = expected
+    const bucket = bucketOf(expected) ?? firstBelow(this.outermost)?.bucket
+    return due === Number.POSITIVE_INFINITY || bucket === undefined ? undefined : { bucket, due }
+  }
+}
+
+function bucketOf({ bucket }: NextUnder): MemoryBucket | undefined {
+  return (bucket as Member | undefined)?.bucket
 }
 
 function firstBelow(total: Total): Member | undefined {

@@ -281,3 +281,15 @@ test('children that become due together are asked a slice at a time, and until t
   expect(nextUnder(total, 10)).toEqual({ due: 20 })
   expect(children.filter(({ asked }) => asked > 0)).toHaveLength(250)
 })
+
+test('children of a total below another one join in slices, too', () => {
+  const limit = parseLimit('1000, 100/s', 'a/')
+  const outermost = new Total({ pattern: 'a/', path: 'a/', limit })
+  const total = new Total({ pattern: 'a/b/', path: 'a/b/', limit, parent: outermost })
+  const children = Array.from({ length: 250 }, () => new SecondThoughts(total))
+  for (const child of children) stand(child, 0)
+  for (const child of children) child.asked = 0
+  expect(nextUnder(outermost, 10)).toEqual({ due: 10 })
+  expect(children.filter(({ asked }) => asked > 0)).toHaveLength(200)
+  expect(nextUnder(outermost, 10)).toEqual({ due: 20 })
+})

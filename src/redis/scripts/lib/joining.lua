@@ -8,6 +8,7 @@ do
 
   local function joins(total, name, child, bucket)
     if child.standing ~= IN then
+      family.isWaking = true
       if bucket then
         family.stand_bucket(bucket, due_of(bucket))
         write_bucket(bucket)
@@ -15,6 +16,7 @@ do
         family.settle(child)
         family.touch(child)
       end
+      family.isWaking = nil
     end
     total.moves[name] = nil
     return family.tag_of_ready(total, child.tag)

@@ -45,10 +45,10 @@ do
   end
 
   -- The child of the total may go from `due` on, as its own limits say; nil: it has nothing to hand over, or is paused.
-  -- `use_of_first`: returns what its first departure uses.
+  -- `use_of_first`: returns what its first departure uses. Who was frozen joins when a claim lets it.
   function family.stand(total, child, name, due, frozen, use_of_first)
     family.reweigh(total, child)
-    local is_in = due ~= nil and frozen <= (family.horizon or time_read)
+    local is_in = due ~= nil and frozen <= (family.horizon or time_read) and (child.standing ~= FROZEN or family.isWaking)
     if child.standing == IN and not is_in then
       total.takers = total.takers - 1
       total.weights = total.takers == 0 and 0 or total.weights - family.weigh(child.weight)
