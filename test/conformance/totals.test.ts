@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { at, COMPLETED, request, TURN_CALLER } from '../support/backend-driver.ts'
 import { FamilyStage, STEP } from '../support/family-stage.ts'
 import { claim, lookAt, openRedisBackend, startHanded } from '../support/redis-driver.ts'
-import { DRIVERS } from './drivers.ts'
+import { DRIVERS, openFor } from './drivers.ts'
 
 describe.each(DRIVERS)('%s: below a total', (_, open) => {
   test('all together depart at its pace, each by its weight', async () => {
@@ -68,6 +68,16 @@ describe.each(DRIVERS)('%s: below a total', (_, open) => {
     })
     const late = await family.admit('a/1', { deadline: at(5) })
     expect(late).toMatchObject({ reason: 'deadline', at: 'a/' })
+  })
+
+  test('a job that came back to its line departs before the next, which may be certainly late for that', async () => {
+    const driver = await openFor(open, { '*': '9, 100/s', 'a/': '9, 1/s' })
+    await driver.admit(request('long', { key: 'a/1', cost: 4 }), at(0))
+    await driver.startNext(at(0))
+    await driver.finish('long', { kind: 'freeze', until: at(0) }, at(0))
+    const by = (seconds: number) => request(`by-${seconds}`, { key: 'a/1', deadline: at(seconds) })
+    expect(await driver.admit(by(7), at(1))).toMatchObject({ reason: 'deadline', at: 'a/' })
+    expect(await driver.admit(by(8), at(1))).toMatchObject({ accepted: true })
   })
 
   test('many at once are judged one after the other', async () => {

@@ -123,6 +123,10 @@ export class FamilyPlay {
         if (id !== undefined) await this.#crash(id)
         return
       }
+      case 'die':
+        await this.#startAll()
+        if (await this.#startNext(false)) await this.#crash(this.#running.at(-1)!)
+        return
       case 'lose':
         await this.#redis.loseNext(now)
         await this.#startAll()
@@ -270,7 +274,7 @@ export class FamilyPlay {
   }
 
   /** Goes on to the time of the next departure. */
-  async #startNext(): Promise<boolean> {
+  async #startNext(isReported = true): Promise<boolean> {
     const { nextDepartureAt } = (await this.#memory.family(OUTERMOST, this.now)) ?? {}
     if (nextDepartureAt === undefined) return false
     const next = Math.ceil(nextDepartureAt * MS)
@@ -278,7 +282,7 @@ export class FamilyPlay {
       this.now = next
       await this.#expire()
     }
-    return this.#startOne()
+    return this.#startOne(isReported)
   }
 
   /** On Redis one claim hands over what departs by then; in memory each departs at its time. */
@@ -295,14 +299,15 @@ export class FamilyPlay {
       expect(this.now).toBeLessThanOrEqual(until + 1)
   }
 
-  async #startOne(): Promise<boolean> {
+  /** `isReported`: on Redis its worker does not die before it says so. */
+  async #startOne(isReported = true): Promise<boolean> {
     const { now } = this
     const inMemory = await this.#memory.startNext(now)
     // Where children join, or stand elsewhere, a claim may ask to be repeated.
     const onRedis =
-      (await this.#redis.startNext(now)) ??
-      (await this.#redis.startNext(now)) ??
-      (await this.#redis.startNext(now))
+      (await this.#redis.startNext(now, isReported)) ??
+      (await this.#redis.startNext(now, isReported)) ??
+      (await this.#redis.startNext(now, isReported))
     if (inMemory?.id !== onRedis?.id && (await this.#ties.isTied(inMemory, onRedis, this.#asked, now)))
       throw new Tied()
     expect(comparable(onRedis)).toEqual(comparable(inMemory))

@@ -93,15 +93,16 @@ function stepOf({ keys, totals, outermost, isFast }: Paces) {
       }),
     },
     {
-      weight: isFast ? 6 : 0,
+      weight: isFast ? 8 : 0,
       arbitrary: fc.record({
         do: fc.constant('ahead' as const),
         most: fc.integer({ min: 2, max: 50 }),
-        by: fc.integer({ min: 20 * MS, max: 400 * MS }),
+        by: fc.integer({ min: 20 * MS, max: 500 * MS }),
       }),
     },
     { weight: 4, arbitrary: fc.record({ do: fc.constant('complete' as const), which }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('crash' as const), which }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('die' as const) }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('lose' as const) }) },
     {
       weight: 1,

@@ -164,7 +164,8 @@ export class RedisDriver implements Driver {
     } while ((await lookAt().zcount(idle, '-inf', now)) > 0)
   }
 
-  async startNext(now: number): Promise<Started | undefined> {
+  /** `isReported`: its worker does not die before it says so. */
+  async startNext(now: number, isReported = true): Promise<Started | undefined> {
     if (this.handed.length === 0) {
       const { jobs } = await claim(this.#backend.verbs, now, 0)
       // All turns that are due come together.
@@ -172,7 +173,7 @@ export class RedisDriver implements Driver {
     }
     const handed = this.handed.shift()
     if (handed === undefined) return undefined
-    const started = await startHanded(this.#backend.verbs, handed, now)
+    const started = await startHanded(this.#backend.verbs, handed, now, 0, isReported)
     this.#running.set(started.id, handed)
     this.#started.set(started.id, started)
     return started
@@ -342,7 +343,13 @@ export function claim(verbs: Verbs, now: number, lookAhead: number, most = 1) {
 }
 
 /** Takes a job that was handed over through the gate, and starts it immediately. */
-export async function startHanded(verbs: Verbs, handed: HandedJob, now: number, shard = 0): Promise<Started> {
+export async function startHanded(
+  verbs: Verbs,
+  handed: HandedJob,
+  now: number,
+  shard = 0,
+  isReported = true,
+): Promise<Started> {
   const asked = { ...handed, worker: 'test', lead: 0, error: 0, lease: HOUR }
   let [answer] = (await verbs.gate(shard, [asked], now)).answers
   let fetched: string | undefined
@@ -352,24 +359,12 @@ export async function startHanded(verbs: Verbs, handed: HandedJob, now: number, 
     answer = (await verbs.gate(shard, [{ ...asked, hasData: true }], now)).answers[0]
   }
   if (answer?.kind !== 'granted') throw new Error(`expected ${handed.id} to be granted, got: ${answer?.kind}`)
-  const [report] = await verbs.start(shard, [{ ...handed, startedAt: now }], now)
+  const [report] = isReported ? await verbs.start(shard, [{ ...handed, startedAt: now }], now) : []
   if (report === 'lost') throw new Error(`${handed.id} was lost before its start`)
-  const { id, key, data, cost, costs, settings, traceparent, attempt, fence, crashes, admittedAt } =
-    answer.job
-  return {
-    id,
-    key,
-    data: fetched ?? data,
-    cost,
-    ...(costs && { costs }),
-    settings,
-    traceparent,
-    attempt,
-    fence,
-    crashes,
-    admittedAt,
-    slot: answer.slot,
-  }
+  const { slot, job } = answer
+  const { id, key, cost, costs, settings, traceparent, attempt, fence, crashes, admittedAt } = job
+  const [data, named] = [fetched ?? job.data, costs && { costs }]
+  return { id, key, data, cost, ...named, settings, traceparent, attempt, fence, crashes, admittedAt, slot }
 }
 
 async function finishAs(

@@ -59,7 +59,7 @@ do
       if cost > total.capacity or above then return nil, 'too-costly', INF, nil, cost <= total.capacity and above or nil, total.key end
     end
     if not departs_at then return nil, place, retry_at, true, exceeded end
-    local ahead = retrying(bucket) > 0 and 0 or bucket.waiting - bucket.grantedCost
+    local ahead = bucket.inRetry > 0 and 0 or bucket.waiting - bucket.grantedCost
     for _, total in ipairs(totals) do
       local late = next_slot(total, now) + total.interval * ahead - deadline
       if late > ROUNDING then return nil, 'deadline', now + late, true, nil, total.key end
