@@ -98,6 +98,21 @@ async function startAll(stage: RedisStage, lease = LEASE, rounds = 3): Promise<H
   return handed
 }
 
+/** Asks for the runs of so many fast buckets in one call, or again for what was answered before. */
+const runs = (buckets: number, jobs: number, isAgain = false): LargestCall => ({
+  verb: 'follow',
+  limits: { '*': '1000000, 20000/s, tolerance 1ms' },
+  prepare: async (stage) => {
+    await admit(stage, jobs, { cost: 2, traceparent: '00-1-2-01' }, buckets)
+    const handed = await stage.hand(DUE)
+    await gateAll(stage, handed)
+    const most = isAgain ? 0 : 25
+    const asked = handed.map(({ epoch }, index) => ({ key: key(index), known: epoch, most }))
+    for (const one of isAgain ? asked : []) await stage.follow(one.known, DUE, { key: one.key })
+    return () => stage.backend.verbs.follow(0, { worker: 'w1', lease: LEASE }, asked, at(DUE))
+  },
+})
+
 export const LARGEST_CALLS: Readonly<Record<string, LargestCall>> = {
   'admit jobs for new keys': {
     verb: 'admit',
@@ -126,16 +141,9 @@ export const LARGEST_CALLS: Readonly<Record<string, LargestCall>> = {
       return () => stage.claim(DUE)
     },
   },
-  'grant a run of jobs that cost more than one': {
-    verb: 'follow',
-    limits: { '*': '1000000, 20000/s, tolerance 1ms' },
-    prepare: async (stage) => {
-      await admit(stage, 60, { cost: 2, traceparent: '00-1-2-01' }, 1)
-      const [first] = await stage.hand(DUE)
-      await gateAll(stage, [first!])
-      return () => stage.follow(first!.epoch, DUE, { key: key(0) })
-    },
-  },
+  'grant a run of jobs that cost more than one': runs(1, 60),
+  'grant runs of many buckets': runs(25, 30),
+  'name runs of many buckets again': runs(25, 30, true),
   'hand jobs and turns over': {
     verb: 'claim',
     prepare: async (stage) => {
@@ -380,15 +388,8 @@ export const PARTS_CALLS: Readonly<Record<string, LargestCall>> = Object.fromEnt
   ].map((name) => [`${name} under all parts`, { ...LARGEST_CALLS[name]!, limits: PARTS }]),
 )
 
-export async function openStage(
-  url: string,
-  client: Redis,
-  { limits, openedAt = 0 }: LargestCall,
-): Promise<RedisStage> {
+export async function openStage(url: string, client: Redis, call: LargestCall): Promise<RedisStage> {
   await client.flushall()
-  return RedisStage.open(limits ?? '1000000, 1/s', {
-    connection: connect(url),
-    client,
-    openedAt: at(openedAt),
-  })
+  const { limits = '1000000, 1/s', openedAt = 0 } = call
+  return RedisStage.open(limits, { connection: connect(url), client, openedAt: at(openedAt) })
 }

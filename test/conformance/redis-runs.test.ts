@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest'
 import { SECOND } from '../../src/core/duration.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import type { JobRequest } from '../../src/line/job.ts'
-import type { FollowingJob } from '../../src/redis/verbs/follow.ts'
+import type { FollowingJob, FollowRequest } from '../../src/redis/verbs/follow.ts'
 import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import { at, msAt } from '../support/backend-driver.ts'
 import { BACK, COMPLETED, RedisStage } from './redis-stage.ts'
@@ -119,6 +119,60 @@ describe('the worker that has the first job of a fast bucket', () => {
       await stage.balances()
     }
     expect(counts).toEqual([12, 0, 0, 25, 24, 0])
+  })
+})
+
+describe('one call for several buckets', () => {
+  /** Fast buckets with so many jobs each, of which the first has a slot; how a worker asks for those behind it. */
+  async function several(keys: readonly string[], jobs: number) {
+    const stage = await RedisStage.open('99, 2000/s, tolerance 0.1ms')
+    for (let job = 0; job < jobs; job++) {
+      for (const key of keys) await stage.admit(`${key}${job}`, 0, { key })
+    }
+    const handed = await stage.hand(0, 250)
+    for (const job of handed) await stage.gate(job, 0)
+    return { stage, asked: handed.map(({ id, epoch }) => ({ key: id.slice(0, -1), known: epoch, most: 25 })) }
+  }
+  const follow = async (stage: RedisStage, asked: readonly FollowRequest[]) => {
+    const { answers } = await stage.backend.verbs.follow(
+      0,
+      { worker: 'w1', lease: 30 * SECOND },
+      asked,
+      at(0),
+    )
+    return answers.map((answer) => answer?.jobs.map(({ job }) => job.id))
+  }
+
+  it('answers for each, also where one of them cannot be read or is gone', async () => {
+    const { stage, asked } = await several(['b', 'c', 'd'], 3)
+    await stage.redis.hset(`${stage.tag}:buckets`, 'c', 'foreign')
+    const gone = { key: 'gone', known: 0, most: 25 }
+    expect(await follow(stage, [asked[0]!, asked[1]!, gone, asked[2]!])).toEqual([
+      ['b1', 'b2'],
+      undefined,
+      [],
+      ['d1', 'd2'],
+    ])
+  })
+
+  it('divides 25 jobs among them, and each may get one beside', async () => {
+    const { stage, asked } = await several(['b', 'c', 'd'], 40)
+    expect((await follow(stage, asked)).map((jobs) => jobs!.length)).toEqual([25, 1, 1])
+    await stage.balances()
+  })
+
+  it('names again what an answer that was lost has named, however much it is', async () => {
+    const { stage, asked } = await several(['b', 'c', 'd'], 40)
+    const first = await follow(stage, asked)
+    const again = asked.map((request) => ({ ...request, most: 0 }))
+    expect(await follow(stage, again)).toEqual(first)
+    const more = await follow(
+      stage,
+      asked.map((request) => ({ ...request, known: 9e15 })),
+    )
+    expect(more.map((jobs) => jobs!.length)).toEqual([14, 12, 1])
+    expect((await follow(stage, again)).map((jobs) => jobs!.length)).toEqual([25, 13, 2])
+    await stage.balances()
   })
 })
 

@@ -7,7 +7,7 @@ import type { RedisBackend } from '../../src/redis/redis-backend.ts'
 import { shardKey } from '../../src/redis/scripts/keys.ts'
 import type { ClaimRequest } from '../../src/redis/verbs/claim.ts'
 import type { FinishOutcome } from '../../src/redis/verbs/finish.ts'
-import type { FollowRequest } from '../../src/redis/verbs/follow.ts'
+import type { Follower, FollowRequest } from '../../src/redis/verbs/follow.ts'
 import type { GateRequest } from '../../src/redis/verbs/gate.ts'
 import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import type { RedisViews } from '../../src/redis/views/redis-views.ts'
@@ -98,10 +98,12 @@ export class RedisStage {
   }
 
   /** The next jobs of a fast bucket, for the worker that has the one of that epoch. */
-  async follow(known: number, seconds: number, part: Partial<FollowRequest> = {}) {
+  async follow(known: number, seconds: number, part: Partial<FollowRequest & Follower> = {}) {
     await this.#pass(seconds)
-    const asked = { key: 'a', worker: 'w1', lease: 30 * SECOND, known, most: 25, ...part }
-    return this.backend.verbs.follow(0, asked, at(seconds))
+    const { worker = 'w1', lease = 30 * SECOND, ...asked } = part
+    const request = { key: 'a', known, most: 25, ...asked }
+    const { now, answers } = await this.backend.verbs.follow(0, { worker, lease }, [request], at(seconds))
+    return { now, ...answers[0]! }
   }
 
   async start(job: HandedJob, seconds: number): Promise<boolean> {

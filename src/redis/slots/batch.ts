@@ -16,6 +16,8 @@ export interface CallBounds<Request> {
   readonly bytesOf?: (request: Request) => number
 }
 
+type Call<Request, Answer> = (requests: readonly Request[]) => Promise<readonly (Answer | undefined)[]>
+
 /** Gathers requests that go out together; each has an answer of its own. */
 export class Batch<Request, Answer> {
   #waiting: Waiting<Request, Answer>[] = []
@@ -37,12 +39,9 @@ export class Batch<Request, Answer> {
 
   /**
    * Sends all requests, in as many calls as the bounds require, without waiting for one call before the next. Where a call
-   * answers only the first of its requests, the others fail and may be made again.
+   * answers only some of its requests, the others fail and may be made again.
    */
-  flush(
-    { most, bytesOf }: CallBounds<Request>,
-    call: (requests: readonly Request[]) => Promise<readonly Answer[]>,
-  ): void {
+  flush({ most, bytesOf }: CallBounds<Request>, call: Call<Request, Answer>): void {
     const waiting = this.#waiting
     this.#waiting = []
     let part: Waiting<Request, Answer>[] = []
@@ -61,10 +60,7 @@ export class Batch<Request, Answer> {
   }
 }
 
-function send<Request, Answer>(
-  part: readonly Waiting<Request, Answer>[],
-  call: (requests: readonly Request[]) => Promise<readonly Answer[]>,
-): void {
+function send<Request, Answer>(part: readonly Waiting<Request, Answer>[], call: Call<Request, Answer>): void {
   call(part.map(({ request }) => request)).then(
     (answers) => {
       for (const [index, { resolve, reject }] of part.entries()) {

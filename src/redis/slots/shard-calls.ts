@@ -4,7 +4,7 @@ import { isVelvetRopeError } from '../../core/errors.ts'
 import { toError } from '../../core/thrown.ts'
 import type { FetchAnswer } from '../verbs/fetch.ts'
 import type { FinishAnswer, FinishReport } from '../verbs/finish.ts'
-import type { FollowAnswer, FollowRequest } from '../verbs/follow.ts'
+import { type FollowAnswer, type FollowRequest, MOST_FOLLOWED } from '../verbs/follow.ts'
 import type { GateAnswer, GateRequest } from '../verbs/gate.ts'
 import type { HandedJob } from '../verbs/handed-job.ts'
 import type { StartAnswer, StartReport } from '../verbs/start.ts'
@@ -48,6 +48,7 @@ type Ask = HandedJob & Asking
 type Fetch = HandedJob & { readonly bytes: number }
 
 interface Batches {
+  readonly follows: Batch<FollowRequest, FollowAnswer>
   readonly starts: Batch<StartReport, StartAnswer>
   readonly finishes: Batch<FinishReport, FinishAnswer>
   readonly fetches: Batch<Fetch, FetchAnswer>
@@ -56,8 +57,9 @@ interface Batches {
 
 /**
  * The calls of a worker's jobs to the store, gathered into one call for each verb and shard. They go out at the end of the turn
- * of the event loop: a handler that ends at once needs only the report of its end, which carries the start. Starts go before
- * the gate, so that the next job of a bucket finds the one before it started.
+ * of the event loop: a handler that ends at once needs only the report of its end, which carries the start. What follows a job is
+ * asked for before its start is reported: until then no other worker gets a job of its bucket. Starts go before the gate, so that the
+ * next job of a bucket finds the one before it started.
  */
 export class ShardCalls {
   readonly #ports: ShardCallsPorts
@@ -77,13 +79,9 @@ export class ShardCalls {
     return this.#batches(shard).fetches.add(job)
   }
 
-  /** The next jobs of a bucket, of which this worker has started one. It is sent at once. */
-  async follow(shard: number, asked: Pick<FollowRequest, 'key' | 'known' | 'most'>): Promise<FollowAnswer> {
-    const { backend, clock, storeClock, worker, lease } = this.#ports
-    const sentAt = clock.now()
-    const answer = await this.#watch(backend.follow(shard, { ...asked, worker, lease }))
-    storeClock(shard).observe({ sentAt, receivedAt: clock.now(), storeTime: answer.now })
-    return answer
+  /** The next jobs of a bucket, of which this worker has one whose start it has not reported yet. */
+  follow(shard: number, asked: FollowRequest): Promise<FollowAnswer> {
+    return this.#batches(shard).follows.add(asked)
   }
 
   start(shard: number, report: StartReport): Promise<StartAnswer> {
@@ -101,7 +99,13 @@ export class ShardCalls {
   #batches(shard: number): Batches {
     let batches = this.#unsent.get(shard)
     if (batches === undefined) {
-      batches = { starts: new Batch(), finishes: new Batch(), fetches: new Batch(), gates: new Batch() }
+      batches = {
+        follows: new Batch(),
+        starts: new Batch(),
+        finishes: new Batch(),
+        fetches: new Batch(),
+        gates: new Batch(),
+      }
       if (this.#unsent.size === 0) setImmediate(this.#flush)
       this.#unsent.set(shard, batches)
     }
@@ -112,7 +116,8 @@ export class ShardCalls {
     const { backend } = this.#ports
     const unsent = [...this.#unsent]
     this.#unsent.clear()
-    for (const [shard, { starts, finishes, fetches, gates }] of unsent) {
+    for (const [shard, { follows, starts, finishes, fetches, gates }] of unsent) {
+      follows.flush({ most: MOST_FOLLOWED }, (asked) => this.#watch(this.#callFollow(shard, asked)))
       starts.flush({ most: MOST_BATCHED }, (reports) => this.#watch(backend.start(shard, reports)))
       finishes.flush({ most: MOST_BATCHED, bytesOf: bytesOfReport }, (reports) =>
         this.#watch(backend.finish(shard, reports)),
@@ -138,6 +143,17 @@ export class ShardCalls {
     const receivedAt = clock.now()
     store.observe({ sentAt, receivedAt, storeTime: now })
     return answers.map((answer) => ({ answer, sentAt, receivedAt }))
+  }
+
+  async #callFollow(
+    shard: number,
+    asked: readonly FollowRequest[],
+  ): Promise<readonly (FollowAnswer | undefined)[]> {
+    const { backend, clock, storeClock, worker, lease } = this.#ports
+    const sentAt = clock.now()
+    const { now, answers } = await backend.follow(shard, { worker, lease }, asked)
+    storeClock(shard).observe({ sentAt, receivedAt: clock.now(), storeTime: now })
+    return answers
   }
 
   async #watch<Answer>(call: Promise<Answer>): Promise<Answer> {

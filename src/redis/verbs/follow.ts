@@ -1,28 +1,37 @@
 import type { WorkerJob } from '../../line/job.ts'
 import type { RedisRules } from '../rules/redis-rules.ts'
 import type { RuledBuckets } from '../rules/ruled-buckets.ts'
-import { type Answer, list, number, rest, row, text } from '../scripts/reply.ts'
+import { type Answer, list, number, oneOf, rest, row, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
 import { GRANTED_JOB, grantedJob } from './granted-job.ts'
 import type { HandedJob } from './handed-job.ts'
+import { reportAll } from './report-all.ts'
 
 const jobReply = row({ id: text, epoch: number, earliest: number, latest: number, ...GRANTED_JOB })
-const reply = list(
-  row({ at: number, book: number, interval: number, tolerance: number, pattern: text, jobs: rest(jobReply) }),
-)
+const answerReply = oneOf({
+  run: { interval: number, tolerance: number, pattern: text, jobs: rest(jobReply) },
+  foreign: {},
+})
+const reply = list(row({ at: number, book: number, answers: rest(list(answerReply)) }))
 const script = defineScript('follow', import.meta.url, reply)
+
+/** The most requests in one call: each may be granted a job beside those that the call divides among them. */
+export const MOST_FOLLOWED = 25
 
 export interface FollowRequest {
   readonly key: string
-  /** Names the worker that asks. */
-  readonly worker: string
-  /** For how long the jobs belong to the worker if it does not renew. */
-  readonly lease: number
   /** The last epoch of the jobs of the bucket that the worker knows; 0: it knows none. The answer names those behind it again. */
   readonly known: number
   /** How many more jobs it takes. */
   readonly most: number
+}
+
+/** The worker that asks. */
+export interface Follower {
+  readonly worker: string
+  /** For how long the jobs belong to the worker if it does not renew. */
+  readonly lease: number
 }
 
 /** A job that a worker starts behind the one before it, without asking for its slot. */
@@ -36,11 +45,16 @@ export interface FollowingJob {
 
 /** The next jobs of a bucket, and the pace at which they start: microseconds from one to the next for each cost unit. */
 export interface FollowAnswer {
-  readonly now: number
   readonly interval: number
   readonly tolerance: number
   readonly pattern: string
   readonly jobs: readonly FollowingJob[]
+}
+
+export interface FollowReply {
+  readonly now: number
+  /** One for each request; undefined: its bucket cannot be read, or it was not asked for. */
+  readonly answers: readonly (FollowAnswer | undefined)[]
 }
 
 /** waiting | retrying -> granted to this worker, which starts them in their order; each gets its slot with its start. */
@@ -49,13 +63,33 @@ export function followVerb(
   rules: Pick<RedisRules, 'nameOf'>,
   buckets: Pick<RuledBuckets, 'noteVersion'>,
 ) {
-  return async (shard: number, request: FollowRequest, now?: number): Promise<FollowAnswer> => {
-    const { key, worker, lease, known, most } = request
-    const call = [now ?? '', rules.nameOf(shard) ?? '', worker, lease, key, known, most]
-    const { at, book, interval, tolerance, pattern, jobs } = await store.run(script, shard, call)
-    buckets.noteVersion(shard, book, book)
-    return { now: at, interval, tolerance, pattern, jobs: jobs.map((job) => followingJob(key, job)) }
+  return async (
+    shard: number,
+    { worker, lease }: Follower,
+    requests: readonly FollowRequest[],
+    now?: number,
+  ): Promise<FollowReply> => {
+    let storeTime = 0
+    const follow = async (some: readonly FollowRequest[]) => {
+      const values = some.flatMap(({ key, known, most }) => [key, known, most])
+      const call = [now ?? '', rules.nameOf(shard) ?? '', worker, lease, some.length, ...values]
+      const { at, book, answers } = await store.run(script, shard, call)
+      buckets.noteVersion(shard, book, book)
+      storeTime = at
+      return answers
+    }
+    const answers = await reportAll(requests, follow)
+    return {
+      now: storeTime,
+      answers: answers.map((answer, index) => followAnswer(requests[index]!.key, answer)),
+    }
   }
+}
+
+function followAnswer(key: string, answer: Answer<typeof answerReply>): FollowAnswer | undefined {
+  if (answer.kind === 'foreign') return undefined
+  const { interval, tolerance, pattern, jobs } = answer
+  return { interval, tolerance, pattern, jobs: jobs.map((job) => followingJob(key, job)) }
 }
 
 function followingJob(key: string, answer: Answer<typeof jobReply>): FollowingJob {

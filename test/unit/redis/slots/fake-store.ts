@@ -5,7 +5,12 @@ import type { Store } from '../../../../src/redis/scripts/store.ts'
 import type { Delivery } from '../../../../src/redis/transport/transport.ts'
 import type { FetchAnswer } from '../../../../src/redis/verbs/fetch.ts'
 import type { FinishAnswer, FinishReport } from '../../../../src/redis/verbs/finish.ts'
-import type { FollowAnswer, FollowRequest } from '../../../../src/redis/verbs/follow.ts'
+import type {
+  FollowAnswer,
+  Follower,
+  FollowReply,
+  FollowRequest,
+} from '../../../../src/redis/verbs/follow.ts'
 import type { GateAnswer, GateReply, GateRequest } from '../../../../src/redis/verbs/gate.ts'
 import type { HandedJob } from '../../../../src/redis/verbs/handed-job.ts'
 import type { SettleRequest } from '../../../../src/redis/verbs/settle.ts'
@@ -167,36 +172,40 @@ export class FakeStore
     )
   }
 
-  follow(_shard: number, request: FollowRequest): Promise<FollowAnswer> {
-    return this.#call(`follow ${request.key} ${request.most}`, () => {
-      const { key, worker, lease, known, most } = request
-      const { interval, tolerance, handed, line, frozenUntil } = this.buckets.get(key)!
-      const isOwn = handed.every((id) => this.jobs.get(id)!.worker === worker)
-      const isKnown = handed.every((id) => this.jobs.get(id)!.epoch <= known)
-      for (const id of isOwn && isKnown && frozenUntil <= this.now() ? line.splice(0, most) : []) {
-        const job = this.jobs.get(id)!
-        const epoch = this.#epoch++
-        Object.assign(job, {
-          state: 'granted',
-          slot: NO_SLOT,
-          worker,
-          lease: this.now() + lease,
-          epoch,
-          attempt: 1,
-        })
-        handed.push(id)
-      }
-      const own = handed.filter(
-        (id) => this.jobs.get(id)!.worker === worker && this.jobs.get(id)!.epoch > known,
-      )
-      const jobs = own.map((id) => ({
-        handed: { id, epoch: this.jobs.get(id)!.epoch },
-        earliest: 0,
-        latest: this.now() + 2 * TOO_FAR,
-        job: this.#jobOf(id),
-      }))
-      return { now: this.now(), interval, tolerance, pattern: '*', jobs }
-    })
+  follow(_shard: number, from: Follower, requests: readonly FollowRequest[]): Promise<FollowReply> {
+    return this.#call(`follow ${requests.map(({ key, most }) => `${key} ${most}`).join(' ')}`, () => ({
+      now: this.now(),
+      answers: requests.map((request) => this.#following(from, request)),
+    }))
+  }
+
+  #following({ worker, lease }: Follower, { key, known, most }: FollowRequest): FollowAnswer {
+    const { interval, tolerance, handed, line, frozenUntil } = this.buckets.get(key)!
+    const isOwn = handed.every((id) => this.jobs.get(id)!.worker === worker)
+    const isKnown = handed.every((id) => this.jobs.get(id)!.epoch <= known)
+    for (const id of isOwn && isKnown && frozenUntil <= this.now() ? line.splice(0, most) : []) {
+      const job = this.jobs.get(id)!
+      const epoch = this.#epoch++
+      Object.assign(job, {
+        state: 'granted',
+        slot: NO_SLOT,
+        worker,
+        lease: this.now() + lease,
+        epoch,
+        attempt: 1,
+      })
+      handed.push(id)
+    }
+    const own = handed.filter(
+      (id) => this.jobs.get(id)!.worker === worker && this.jobs.get(id)!.epoch > known,
+    )
+    const jobs = own.map((id) => ({
+      handed: { id, epoch: this.jobs.get(id)!.epoch },
+      earliest: 0,
+      latest: this.now() + 2 * TOO_FAR,
+      job: this.#jobOf(id),
+    }))
+    return { interval, tolerance, pattern: '*', jobs }
   }
 
   start(_shard: number, starts: readonly StartReport[]): Promise<StartAnswer[]> {

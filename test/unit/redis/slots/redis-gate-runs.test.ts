@@ -37,6 +37,25 @@ describe('the jobs of a fast bucket', () => {
     expectEmpty(stage)
   })
 
+  test('of several buckets are asked for in one call, before the ends of those that started are reported', async () => {
+    const stage = await new GateStage().open(1, 100)
+    const keys = ['a', 'b', 'c']
+    const handed = keys.map((key) => {
+      stage.store.bucket(key, 5_000, 1_250)
+      stage.store.lineUp(key, 0)
+      const first = stage.store.hand(key, 1)
+      stage.store.lineUp(key, 3)
+      return first
+    })
+    stage.take(handed.flat())
+    await stage.pass(1_000)
+    expect(stage.starts).toHaveLength(12)
+    const of = (verb: string) => stage.store.calls.filter((call) => call.startsWith(verb))
+    expect(of('follow')[0]).toBe('follow a 49 b 49 c 49')
+    expect(of('gate')).toEqual(['gate a1 b1 c1'])
+    expectEmpty(stage)
+  })
+
   test('a late start moves those behind it, and they ask for their slots', async () => {
     const { stage, first } = await fast(9)
     stage.take(first)
