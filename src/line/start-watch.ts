@@ -55,3 +55,33 @@ export function processorTime(): number {
   const { userCPUTime, systemCPUTime } = process.resourceUsage()
   return userCPUTime + systemCPUTime
 }
+
+interface Reading {
+  readonly at: number
+  readonly used: number
+}
+
+/** For how long this process does not run. To ask the system for its processor time takes as long as the rest of a start. */
+export class Standstills {
+  readonly #now: () => number
+  readonly #processorTime: () => number
+  #last: Reading = { at: Number.NEGATIVE_INFINITY, used: 0 }
+
+  /** @param now microseconds */
+  constructor(now: () => number, processorTimeUsed = processorTime) {
+    this.#now = now
+    this.#processorTime = processorTimeUsed
+  }
+
+  /** A moment of the last millisecond. */
+  lately(): Reading {
+    const at = this.#now()
+    if (at - this.#last.at >= MILLISECOND) this.#last = { at, used: this.#processorTime() }
+    return this.#last
+  }
+
+  /** For how long the process has not run from that moment until `now`. */
+  since({ at, used }: Reading, now: number): number {
+    return now - at - (this.#processorTime() - used)
+  }
+}

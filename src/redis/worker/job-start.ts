@@ -4,7 +4,7 @@ import { departedEvent, jobEvent } from '../../line/emit.ts'
 import type { WorkerJob } from '../../line/job.ts'
 import { publishDeparture, publishHandlerEnd, publishLateStart } from '../../line/publish.ts'
 import { ShapedJob } from '../../line/shaped-job.ts'
-import type { StartWatch } from '../../line/start-watch.ts'
+import type { Standstills, StartWatch } from '../../line/start-watch.ts'
 import type { Grant, StartWindow } from '../slots/start-window.ts'
 import type { Delivery } from '../transport/transport.ts'
 import type { LateStarts } from './late-starts.ts'
@@ -31,8 +31,7 @@ export interface JobStartPorts<Data, Result> extends ReportPorts, StartSettlingP
   readonly shaper: string
   readonly watch: StartWatch
   readonly lateStarts: LateStarts
-  /** The processor time that this process has used; microseconds. */
-  readonly processorTime: () => number
+  readonly standstills: Standstills
   /** The attempt counts as one that runs. */
   onEnter(attempt: TimedAttempt<Data, Result>, handed: Delivery): void
   /** Its handler was called. */
@@ -60,7 +59,7 @@ export class JobStart<Data, Result> {
   readonly #window: StartWindow
   readonly #attempt: TimedAttempt<Data, Result>
   #resolve: () => void = () => undefined
-  #processorTime = 0
+  #beforeLook: ReturnType<Standstills['lately']> | undefined
   #startsAt = Number.NaN
   #departedAt = Number.NaN
   #emittedAt = Number.NaN
@@ -121,9 +120,9 @@ export class JobStart<Data, Result> {
 
   /** Takes the last look and calls the handler. False: the look forbade it, and the handler was not called. */
   call(handler: Handler<Data, Result>): boolean {
-    const { processorTime, onEnter, onLeave } = this.#ports
+    const { standstills, onEnter, onLeave } = this.#ports
     onEnter(this.#attempt, this.handed)
-    this.#processorTime = processorTime()
+    this.#beforeLook = standstills.lately()
     const startsAt = this.#window.look()
     if (startsAt === undefined) {
       onLeave(this.#attempt, this.handed)
@@ -201,10 +200,10 @@ export class JobStart<Data, Result> {
 
   /** Why the handler should not go on; undefined: it may. */
   #reasonToStop(now: number): Error | undefined {
-    const { lateStarts, processorTime } = this.#ports
+    const { lateStarts, standstills } = this.#ports
     if (this.#window.isLeaseOver(now)) return new LeaseLostError(this.job.id)
     if (this.#wasInTime || this.#window.overdue(now) <= 0) return undefined
-    const stoodStill = now - this.#window.lookedAt - (processorTime() - this.#processorTime)
+    const stoodStill = standstills.since(this.#beforeLook!, now)
     this.#late ??= lateStarts.find(this.handed, this.#window, stoodStill)
     return this.#late
   }

@@ -10,7 +10,7 @@ import type { Emitter } from '../../line/emitter.ts'
 import type { ShapedWorker } from '../../line/engine.ts'
 import { publishLateStart } from '../../line/publish.ts'
 import { RunningAttempts } from '../../line/running-attempts.ts'
-import { StartWatch, processorTime as timeOfProcess } from '../../line/start-watch.ts'
+import { Standstills, StartWatch } from '../../line/start-watch.ts'
 import { idOfName } from '../scripts/job-id.ts'
 import { Leases } from '../slots/leases.ts'
 import type { RedisClock } from '../slots/redis-clock.ts'
@@ -193,13 +193,13 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
 
   #startPorts(): JobStartPorts<Data, Result> {
     const { name, clock, emitter, maxFreezeMs } = this.#ports
-    const { startsAtEnd = false, processorTime = timeOfProcess } = this.#ports
+    const { startsAtEnd = false, processorTime } = this.#ports
     return {
       shaper: name,
       clock,
       emitter,
       startsAtEnd,
-      processorTime,
+      standstills: new Standstills(() => clock.now(), processorTime),
       calls: this.#calls,
       leases: this.#leases,
       watch: new StartWatch(),

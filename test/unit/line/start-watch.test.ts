@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { StartWatch } from '../../../src/line/start-watch.ts'
+import { Standstills, StartWatch } from '../../../src/line/start-watch.ts'
 
 const MS = 1_000
 
@@ -32,4 +32,25 @@ test('beyond a thousand keys, the one called longest ago is forgotten first', ()
   expect(watch.possibleDelay('old', 3 * MS)).toBe(0)
   watch.possibleDelay('one more', 3 * MS)
   expect([watch.possibleDelay('old', 3 * MS), watch.possibleDelay('young', 3 * MS)]).toEqual([0, 3 * MS])
+})
+
+test('a process stands still for the time in which it neither computes nor waits, and is asked for it once a millisecond', () => {
+  let [now, used, asked] = [0, 0, 0]
+  const standstills = new Standstills(
+    () => now,
+    () => {
+      asked++
+      return used
+    },
+  )
+  const first = standstills.lately()
+  now += 0.9 * MS
+  expect(standstills.lately()).toBe(first)
+  expect(asked).toBe(1)
+  // It computes for 3 of 8 milliseconds.
+  now += 8 * MS
+  used += 3 * MS
+  expect(standstills.since(first, now)).toBe(5.9 * MS)
+  const second = standstills.lately()
+  expect(standstills.since(second, now)).toBe(0)
 })
