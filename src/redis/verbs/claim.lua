@@ -2,7 +2,7 @@
 -- waiting | retrying -> handed, for the heads whose slots come within the look-ahead, one of each bucket in turn. At most W
 -- jobs of a bucket are handed over and have not started, so a backlog waits in its line. Elects the one scheduler that may do so. Turns go to
 -- the processes of their callers, at once and whether or not there is room for jobs: MOST_PER_CLAIM / 2 in one call.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended forgotten blocks next due line sums waiting head handover rounds rewind election member summed chain total share standing places joining chosen gone
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended forgotten blocks next due line later sums waiting head handover rounds rewind election member summed chain total share standing places joining chosen gone
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', scheduler, look-ahead, most (from 1 on), lease, how many ended jobs to keep, name by which the caller knows the shard | ''
@@ -27,14 +27,14 @@ local handed, turns = {}, 0
 local function hand_over(bucket)
   -- The next start or return of one of its jobs schedules it again.
   if bucket.inHanded >= bucket.window then
-    unschedule_due(bucket)
-    write_bucket(bucket)
+    bucket.isOff = true
+    later.reschedule(bucket, meta)
     return false
   end
   if usage.is_last(bucket, meta, #handed / 3 + turns) then return false end
   local due, head = due_of(bucket, true)
   if due > now + look_ahead then
-    reschedule(bucket, meta)
+    later.reschedule(bucket, meta)
     return false
   end
   local member, kind, ready_at = peek_head(bucket, math.max(now, due))
@@ -60,7 +60,8 @@ local function hand_over(bucket)
     return false
   end
   local until_ = caller and news_lease(state, meta, now, lease) or now + lease
-  mark_handed(bucket, meta, member, kind, ready_at, state, next_stamp(meta, 'epoch', now), until_)
+  mark_handed(bucket, member, kind, ready_at, state, next_stamp(meta, 'epoch', now))
+  later.hold(meta, state, until_)
   if caller then
     turns = turns + 1
     deliver(caller, id, state.epoch, bucket.key)
@@ -86,10 +87,10 @@ local function hand_on(bucket)
 end
 
 local is_rewinding = rewind(meta, now)
-in_rounds(due_buckets('turns', now, look_ahead, MOST_PER_CLAIM / 2), hand_on)
+later.write_after(meta, function() in_rounds(due_buckets('turns', now, look_ahead, MOST_PER_CLAIM / 2), hand_on) end)
 -- To hand a job over takes five times as long as to look at one.
 most = math.min(most, MOST_PER_CLAIM - turns)
-in_rounds(due_buckets('due', now, look_ahead, most), hand_on)
+later.write_after(meta, function() in_rounds(due_buckets('due', now, look_ahead, most), hand_on) end)
 if family.touched then family.settle_all(true) end
 
 -- A bucket is remembered until it could be forgotten without the steps of the clock.

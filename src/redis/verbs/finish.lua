@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- running -> completed | failed | retrying; granted or handed -> back to the line it came from.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended blocks next due line sums waiting head lookup leave grant notes member summed chain total share standing places under begun run
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended blocks next due line later sums waiting head lookup leave grant notes member summed chain total share standing places under begun run
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many ended jobs to keep, number of reports, then for each: id, epoch, started at | '', outcome (completed |
@@ -43,7 +43,7 @@ end
 local function finish(at)
   local id, epoch, started_at, outcome = ARGV[at], number(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
   local said, delay = ARGV[at + 5] == '1' and ARGV[at + 4], ARGV[at + 6]
-  local state, bucket, _, is_partial = read_handed(id, outcome ~= 'completed' and outcome ~= 'failed')
+  local state, bucket, _, is_partial = read_handed(id, outcome ~= 'completed' and outcome ~= 'failed', false, later.buckets)
   if is_partial then return nil end
   if not state or state.epoch ~= epoch then return '0' end
   if not bucket then return answered(state, outcome) end
@@ -55,7 +55,7 @@ local function finish(at)
     send_back(bucket, meta, id, now)
     -- The worker has no handler for it, and jobs that have one are not to wait behind it in the transport again and again.
     if number(delay) > 0 then bucket.from = math.max(bucket.from, now + number(delay)) end
-    reschedule(bucket, meta)
+    later.reschedule(bucket, meta)
     return '1'
   end
   if state.state == 'granted' and started_at ~= '' then
@@ -82,19 +82,22 @@ local function finish(at)
     state.attempt = state.attempt - 1
     wait_again(bucket, state, 'back', -INF, 'frozen')
   end
-  if had_line then reschedule(bucket, meta) else reschedule_from(bucket, meta, -INF) end
+  if not had_line then bucket.from = -INF end
+  later.reschedule(bucket, meta)
   -- A turn is in no run.
   if not is_turn(id) and usage.must_stop(bucket, now) then return string.format('%.17g stop', ready_at or 1) end
   return ready_at and text(ready_at) or ended(state, 1)
 end
 
 local answers = { text(now) }
-for index = 1, reports do
-  if meta.sentBack >= MOST_SENT_BACK or usage.is_enough(index) then break end
-  local answer = finish(4 + (index - 1) * 7)
-  if not answer and index == 1 then partial('handed') end
-  if not answer then break end
-  answers[index + 1] = answer
-end
+later.write_after(meta, function()
+  for index = 1, reports do
+    if meta.sentBack >= MOST_SENT_BACK or usage.is_enough(index) then break end
+    local answer = finish(4 + (index - 1) * 7)
+    if not answer and index == 1 then partial('handed') end
+    if not answer then break end
+    answers[index + 1] = answer
+  end
+end)
 close_books(meta, keep, now)
 return answers

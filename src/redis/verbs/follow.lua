@@ -68,7 +68,8 @@ local function extend(bucket, most, answer)
     local job, state, member, kind, ready_at
     if slot <= now + FARTHEST_SLOT then job, state, member, kind, ready_at = next_of_run(bucket, slot) end
     if not job then break end
-    mark_handed(bucket, meta, member, kind, ready_at, state, next_stamp(meta, 'epoch', now), now + lease)
+    mark_handed(bucket, member, kind, ready_at, state, next_stamp(meta, 'epoch', now))
+    hold_lease(meta, state.id, now + lease)
     state.state, state.worker, state.slot, state.onGrid, state.isSettled = 'granted', worker, slot, true, false
     state.attempt, state.fence, meta.granted = state.attempt + 1, next_stamp(meta, 'fence', now), meta.granted + 1
     write_state(state)

@@ -2,7 +2,13 @@
 
 -- Writes the number of jobs that a call ended, and forgets jobs that ended long ago. Every verb that ends jobs calls it last.
 local function close_books(meta, keep, now)
-  if meta.newlyEnded > 0 then redis.call('HINCRBY', K.meta, 'ended', meta.newlyEnded) end
+  if meta.newlyEnded > 0 then
+    redis.call('HINCRBY', K.meta, 'ended', meta.newlyEnded)
+    redis.call('ZREM', K.deadlines, unpack(meta.endings.ids))
+    redis.call('ZREM', K.leases, unpack(meta.endings.ids))
+    if #meta.endings.jobs > 0 then redis.call('ZADD', K.ended, unpack(meta.endings.jobs)) end
+    if #meta.endings.turns > 0 then redis.call('ZADD', K.gone, unpack(meta.endings.turns)) end
+  end
   for _, job in ipairs(meta.toRemember) do kept.remember(meta, keep, job.id, job.key, job.result, now) end
   forget_ended(meta, keep, now)
   if meta.turnsEnded then trim_gone(now) end
@@ -16,9 +22,9 @@ local function end_job(meta, state, how, now)
   -- The caller of a turn may settle it later, and hears what it was charged.
   if not of_turn then state.charged = false end
   write_state(state)
-  redis.call('ZREM', K.deadlines, state.id)
-  redis.call('ZREM', K.leases, state.id)
+  meta.endings = meta.endings or { ids = {}, jobs = {}, turns = {} }
+  local ends, n = of_turn and meta.endings.turns or meta.endings.jobs, meta.newlyEnded + 1
+  ends[#ends + 1], ends[#ends + 2] = now + set_back(), state.id
+  meta.endings.ids[n], meta.newlyEnded = state.id, n
   if of_turn then meta.turnsEnded = true else meta.toRemember[#meta.toRemember + 1] = state end
-  redis.call('ZADD', of_turn and K.gone or K.ended, now + set_back(), state.id)
-  meta.newlyEnded = meta.newlyEnded + 1
 end

@@ -2,17 +2,15 @@
 
 local INBOX_MS = 60000
 
--- waiting | retrying -> handed, for the job that `peek_head` returned.
-local function mark_handed(bucket, meta, member, kind, ready_at, state, epoch, lease_until)
+-- waiting | retrying -> handed, for the job that `peek_head` returned. The caller writes bucket and state, and the lease.
+local function mark_handed(bucket, member, kind, ready_at, state, epoch)
   local id, cost = parse_member(member)
   state.floor = has_line(bucket) and -INF or ready_at
   take_head(bucket, member, kind)
   state.state, state.kind, state.readyAt, state.key, state.cost = 'handed', kind, ready_at, bucket.key, cost
   state.epoch = epoch
   state.worker, state.slot = '', 0
-  write_state(state)
   redis.call('RPUSH', K.handed .. bucket.suffix, member)
-  hold_lease(meta, id, lease_until)
   bucket.inHanded = bucket.inHanded + 1
   bucket.handed = bucket.handed + cost
   bucket.isHandedOn = true

@@ -26,7 +26,7 @@ end
 
 -- At least one job; `buckets` by key: unchanged ones are not written.
 local function write_new_jobs(jobs, buckets, meta)
-  local records, large, changed, dues = {}, {}, {}, {}
+  local records, large, changed, moved = {}, {}, {}, {}
   for index, job in ipairs(jobs) do
     records[index * 2 - 1], records[index * 2] = job.id, record_of_job(job)
     if job.size > LARGE then large[#large + 1], large[#large + 2] = job.id, job.data end
@@ -35,10 +35,10 @@ local function write_new_jobs(jobs, buckets, meta)
   if #large > 0 then redis.call('HSET', K.data, unpack(large)) end
   for _, bucket in pairs(buckets) do
     if bucket.isChanged then
-      if bucket.isMoved then schedule(bucket, meta, dues) end
-      changed[#changed + 1] = bucket
+      local some = bucket.isMoved and moved or changed
+      some[#some + 1] = bucket
     end
   end
-  if #dues > 0 then redis.call('ZADD', K.due, unpack(dues)) end
-  write_buckets(changed)
+  reschedule_all(moved, meta)
+  if #changed > 0 then write_buckets(changed) end
 end

@@ -59,7 +59,7 @@ local function due_of(bucket, needs_head)
 end
 
 -- Buckets with a turn at the head of the line are kept in a set of their own, because turns are handed over without workers.
--- `dues`: collects the arguments of one ZADD to `:due` for many buckets.
+-- `dues`: collects the arguments of one ZADD to `:due` for many buckets, and keys for others: see later.lua.
 local function schedule_due(bucket, due, dues)
   if bucket.before then family.enter(bucket) end
   if bucket.member then return family.stand_bucket(bucket, due) end
@@ -74,10 +74,10 @@ local function schedule_due(bucket, due, dues)
   return name == 'turns' and 'wakeTurns' or 'wakeDue'
 end
 
-local function unschedule_due(bucket)
+local function unschedule_due(bucket, dues)
   if bucket.before then family.enter(bucket) end
   if bucket.member then return family.stand_bucket(bucket, INF) end
-  redis.call('ZREM', K.due, bucket.key)
+  if dues then dues.left[#dues.left + 1] = bucket.key else redis.call('ZREM', K.due, bucket.key) end
   if bucket.hadTurns or bucket.turns > 0 then redis.call('ZREM', K.turns, bucket.key) end
 end
 
@@ -87,9 +87,10 @@ local function schedule(bucket, meta, dues)
   local due = bucket.inHanded > 0 and usage.may_run(bucket) and INF or due_of(bucket)
   local was_idle, jobs = bucket.isIdle, bucket.inLine + retrying(bucket) + bucket.inHanded + bucket.running
   bucket.isIdle = jobs == 0 and bucket.paused == 0
-  if bucket.isIdle then redis.call('ZADD', K.idle, forgettable_at(bucket), bucket.key)
+  if bucket.isIdle and dues then dues.idle[#dues.idle + 1], dues.idle[#dues.idle + 2] = forgettable_at(bucket), bucket.key
+  elseif bucket.isIdle then redis.call('ZADD', K.idle, forgettable_at(bucket), bucket.key)
   elseif was_idle then redis.call('ZREM', K.idle, bucket.key) end
-  if due == INF then return unschedule_due(bucket) end
+  if due == INF then return unschedule_due(bucket, dues) end
   local name = schedule_due(bucket, due, dues)
   if name then wake_for(meta, due, name) end
 end

@@ -5,7 +5,7 @@
 -- In these states a worker holds the job, until its lease ends.
 local HELD = { handed = true, granted = true, running = true }
 -- Lua allows a script 200 local variables: what only these functions use is theirs.
-local expect_states, read_state, write_state
+local expect_states, read_state, record_of_state, write_state
 do
   local STATE_FORMAT = '<HBdI4BddI4dBdBddssBI4c0BI4c0'
   local STATE_MAGIC = 0x5623
@@ -49,12 +49,16 @@ do
       result = has_result == RESULT and result, charged = has_result == CHARGED and result, error = has_error == 1 and error_ }
   end
 
-  function write_state(s)
+  function record_of_state(s)
     local result, error_ = s.result or s.charged or '', s.error or ''
     local ready_at, floor = s.readyAt, s.floor
     if s.kind == 'retry' then ready_at, floor = ready_at + set_back(), floor + set_back() end
-    redis.call('HSET', K.states, s.id, struct.pack(STATE_FORMAT, STATE_MAGIC, STATE_NUMBERS[s.state], s.epoch, s.cost,
+    return struct.pack(STATE_FORMAT, STATE_MAGIC, STATE_NUMBERS[s.state], s.epoch, s.cost,
       KIND_NUMBERS[s.kind], ready_at, floor, s.attempt, s.fence, s.crashes, s.slot, (s.onGrid and 1 or 0) + (s.isSettled and 2 or 0), s.departedAt,
-      s.endedAt, s.worker, s.key, s.result and RESULT or s.charged and CHARGED or 0, #result, result, s.error and 1 or 0, #error_, error_))
+      s.endedAt, s.worker, s.key, s.result and RESULT or s.charged and CHARGED or 0, #result, result, s.error and 1 or 0, #error_, error_)
+  end
+
+  function write_state(s)
+    redis.call('HSET', K.states, s.id, record_of_state(s))
   end
 end

@@ -1,0 +1,43 @@
+import { describe, expect, it } from 'vitest'
+import { withLibraries } from '../../src/redis/scripts/script.ts'
+import { at } from '../support/backend-driver.ts'
+import { COMPLETED, RedisStage } from './redis-stage.ts'
+
+const LIBRARIES =
+  'shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line later sums waiting member summed chain total share standing places'.split(
+    ' ',
+  )
+
+describe('a call that writes many buckets at its end', () => {
+  it('writes what was done before an error, which goes on to its caller', async () => {
+    const stage = await RedisStage.open('9, 1/s')
+    await stage.lineUp('xyz', 0)
+    const script = withLibraries(
+      '#!lua',
+      LIBRARIES,
+      `local meta = read_meta()
+      later.write_after(meta, function()
+        local bucket = read_bucket_and_line('a')
+        bucket.paused = 1
+        later.reschedule(bucket, meta)
+        foreign('something')
+      end)`,
+    )
+    await expect(stage.redis.eval(script, 1, stage.tag)).rejects.toThrow(/^VR_FOREIGN something/)
+    expect(await stage.views.inspect('a', at(1))).toMatchObject({ paused: true })
+  })
+
+  it('takes several reports of one bucket, also the same again', async () => {
+    const stage = await RedisStage.open('9, 1000/s')
+    await stage.lineUp('vwxyz', 0)
+    const [v] = await stage.hand(0, 250)
+    await stage.gate(v!, 0)
+    const { jobs } = await stage.follow(v!.epoch, 0)
+    const handed = [v!, ...jobs.map((job) => job.handed)]
+    const reports = handed.map((job, index) => ({ ...job, startedAt: at(index / 1_000), outcome: COMPLETED }))
+    const answers = await stage.backend.verbs.finish(0, [...reports, reports[0]!], at(0.01))
+    expect(answers.map(({ isMine }) => isMine)).toEqual(Array(6).fill(true))
+    await stage.balances()
+    expect(await stage.views.inspect('a', at(1))).toMatchObject({ waiting: 0, running: 0 })
+  })
+})
