@@ -199,55 +199,6 @@ describe('a delivery', () => {
     for (const done of settle) done()
   })
 
-  test('that came with more than there is room for is handed on with the others, in bundles of that size', async () => {
-    const [handoff, full, free] = [newHandoff(), new Inbox(), new Inbox()]
-    const ids = Array.from({ length: 8 * 8 }, (_, index) => `j${index}`)
-    await handoff.hand(
-      0,
-      ids.map((id) => job(id)),
-    )
-    const gate = newGate()
-    await full.receive(handoff, { room: () => 3, onDelivery: () => gate.promise })
-    // Four bundles come at once.
-    await full.has(4 * 3)
-    await free.receive(handoff)
-    await free.has(ids.length - 4 * 3)
-    expect(full.deliveries).toHaveLength(4 * 3)
-    gate.open()
-    expect([...full.ids, ...free.ids].sort()).toEqual([...ids].sort())
-  })
-
-  test('goes to one that has no room at all, one by one', async () => {
-    const [handoff, inbox] = [newHandoff(), new Inbox()]
-    const ids = Array.from({ length: 8 * 4 }, (_, index) => `j${index}`)
-    await handoff.hand(
-      0,
-      ids.map((id) => job(id)),
-    )
-    await inbox.receive(handoff, { room: () => 0 })
-    await inbox.has(ids.length)
-    expect(inbox.ids).toEqual([...ids].sort())
-    await becomes(() => handoff.unfetched(0), 0)
-  })
-
-  test('that cannot be handed on stays where it is', async () => {
-    const handoff = newHandoff({ answerWithinMs: 300 })
-    const inbox = new Inbox()
-    await handoff.hand(
-      0,
-      Array.from({ length: 16 }, (_, index) => job(`j${index}`)),
-    )
-    // What is handed on is refused; ends of deliveries are not.
-    await admin.acl('SETUSER', 'default', '-incr')
-    try {
-      await inbox.receive(handoff, { room: () => 1 })
-      await inbox.has(16)
-    } finally {
-      await admin.acl('SETUSER', 'default', '+incr')
-    }
-    expect(new Set(inbox.ids).size).toBe(16)
-  })
-
   test('whose receiver throws is reported and over', async () => {
     const [handoff, inbox] = [newHandoff(), new Inbox()]
     const onDelivery = () => Promise.reject(new Error('broken'))

@@ -48,8 +48,8 @@ export const MENDED: readonly Mutant[] = [
     edits: [
       {
         file: `${VERBS}/claim.lua`,
-        find: "next_stamp(meta, 'epoch', now), until_)",
-        replace: 'state.epoch + 1, until_)',
+        find: "state, next_stamp(meta, 'epoch', now))",
+        replace: 'state, state.epoch + 1)',
       },
     ],
   },
