@@ -7,6 +7,7 @@ import { fillQuotas, type QuotaMeterState, usesAt } from '../../src/core/meter-q
 import { chargesOf } from '../../src/core/usage.ts'
 import type { QuotaFillRequest, QuotaMeterVerbs } from '../../src/meter/meter-store.ts'
 import { type OpenedMeterStore, type OpenMeterStore, QUOTA_METER_STORES } from '../support/meter-drivers.ts'
+import { waitForEachAnswer } from '../support/patience.ts'
 
 /** A whole hour of UTC, half an hour before one of Kolkata; the night after, the clocks of New York are set forward. */
 const T0 = Date.UTC(2026, 2, 8, 2) * MILLISECOND
@@ -37,7 +38,9 @@ function asCounted(state: QuotaMeterState | undefined, request: QuotaFillRequest
   return { level, at, blockedUntil, interval, uses: usesAt(state ?? EMPTY, request, now) }
 }
 
-describe.each(QUOTA_METER_STORES)('a store of meters with quotas: %s', (_, open) => {
+describe.each(QUOTA_METER_STORES)('a store of meters with quotas: %s', (name, open) => {
+  if (name === 'postgres' || name === 'pglite') waitForEachAnswer()
+
   test('keeps nothing for a key that was never filled', async () => {
     const { quotas } = await opened(open)
     const request = requestOf(LIMITS[0]!)

@@ -12,6 +12,7 @@ import {
 } from '../../src/core/meter.ts'
 import type { MeterStore, Reading } from '../../src/meter/meter-store.ts'
 import { METER_STORES, type OpenedMeterStore, type OpenMeterStore } from '../support/meter-drivers.ts'
+import { waitForEachAnswer } from '../support/patience.ts'
 
 const T0 = 1_800_000_000_000_000
 const TEN: MeterFill = { amount: 1, capacity: 10, interval: SECOND, clamp: false, block: 0 }
@@ -38,7 +39,9 @@ function expectReading({ state = EMPTY, now }: Reading, expected: MeterState): v
   expect(stateAt(state, now)).toEqual(stateAt(expected, now))
 }
 
-describe.each(METER_STORES)('a store of meters: %s', (_, open) => {
+describe.each(METER_STORES)('a store of meters: %s', (name, open) => {
+  if (name === 'postgres' || name === 'pglite') waitForEachAnswer()
+
   test('keeps nothing for a meter that was never filled', async () => {
     const store = await opened(open)
     expect(await store.read(METER, T0)).toEqual({ state: undefined, now: T0 })

@@ -1,22 +1,12 @@
 import { createServer, type Socket } from 'node:net'
 import type pg from 'pg'
-import {
-  afterAll,
-  afterEach,
-  beforeAll,
-  beforeEach,
-  describe,
-  expect,
-  onTestFinished,
-  test,
-  vi,
-} from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { BackendUnavailableError } from '../../src/core/errors.ts'
 import { ROUNDING } from '../../src/core/meter.ts'
 import { Meter } from '../../src/meter/meter.ts'
 import type { Filled, FillRequest } from '../../src/meter/meter-store.ts'
 import { PostgresMeterStore } from '../../src/meter/postgres-meter-store.ts'
-import { beforeTimer } from '../support/patience.ts'
+import { beforeTimer, waitForEachAnswer } from '../support/patience.ts'
 import { newTable, openPool, startPostgres } from '../support/postgres-server.ts'
 
 const SECOND = 1_000_000
@@ -65,12 +55,6 @@ async function waiting(count: number): Promise<void> {
     )
     found = rows.length
   }
-}
-
-/** What is judged is the answers, however late a busy machine gives them: no statement is given up. */
-function waitForEachAnswer(): void {
-  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
-  afterEach(() => void vi.useRealTimers())
 }
 
 describe('fifty concurrent clients', () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { EMPTY, fill, type MeterState } from '../../src/core/meter.ts'
 import type { MeterStore } from '../../src/meter/meter-store.ts'
+import { waitForEachAnswer } from '../support/patience.ts'
 import { openPgliteMeterStore, openPostgresMeterStore } from '../support/postgres-meter-drivers.ts'
 
 const EPOCH = 1_790_000_000_000_000
@@ -27,6 +28,8 @@ describe.each([
   ['postgres', openPostgresMeterStore, 60],
   ['pglite', openPgliteMeterStore, 60],
 ] as const)('a trace of fills on %s', (_, open, traces) => {
+  waitForEachAnswer()
+
   test('leaves, to the last bit, what the algorithm of the core leaves', async () => {
     const store: MeterStore = await open()
     let key = 0

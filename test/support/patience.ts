@@ -1,4 +1,4 @@
-import { vi } from 'vitest'
+import { afterEach, beforeEach, vi } from 'vitest'
 import { isVelvetRopeError } from '../../src/core/errors.ts'
 import { within } from '../../src/core/within.ts'
 
@@ -45,4 +45,10 @@ export async function pass(ms: number): Promise<void> {
   for (let left = ms; left > 0; left = until - performance.now()) {
     await new Promise((resolve) => setTimeout(resolve, left))
   }
+}
+
+/** What the tests around the call judge is the answers, however late a busy machine gives them: nothing that is asked is given up. */
+export function waitForEachAnswer(): void {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+  afterEach(() => void vi.useRealTimers())
 }
