@@ -42,6 +42,11 @@ export function joinUnder(bucket: TotalledBucket, job: usages.Counted): void {
   }
 }
 
+/** The same for a job that waits again: what it uses was noted when it departed. */
+export function rejoinUnder(bucket: TotalledBucket, cost: number): void {
+  for (const total of totalsAbove(bucket)) buckets.returnToLine(total.bucket, cost)
+}
+
 export function leaveUnder(bucket: TotalledBucket, cost: number): void {
   for (const total of totalsAbove(bucket)) buckets.leave(total.bucket, cost)
 }

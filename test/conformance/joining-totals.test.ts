@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { SECOND } from '../../src/core/duration.ts'
 import { at, COMPLETED, request } from '../support/backend-driver.ts'
 import { DRIVERS, openFor } from './drivers.ts'
 
@@ -28,5 +29,21 @@ describe.each(DRIVERS)('%s: below a total that lets none go meanwhile, a newcome
       if (job !== undefined) await driver.finish(job.id, COMPLETED, at(seconds))
     }
     expect(started).toEqual(['newcomer', 'thawed'])
+  })
+})
+
+describe.each(DRIVERS)('%s: a job that comes back to its line below a total', (_, open) => {
+  test('counts in shares as it did, also where the total counts another unit meanwhile', async () => {
+    const driver = await openFor(open, { '*': PACE, 'a/': '99, 10/s, tolerance 0' })
+    await driver.admit(request('back', { key: 'a/x', costs: { tokens: 60 } }), at(0))
+    await driver.admit(request('behind', { key: 'a/x' }), at(0))
+    await driver.admit(request('last', { key: 'a/z' }), at(0))
+    await driver.startNext(at(0))
+    await driver.setRule('a/', '99, 10/s, 60 tokens/minute 1 each, tolerance 0', at(0.1))
+    await driver.finish('back', { kind: 'freeze', until: at(0.1) }, at(0.1))
+    await driver.setRule('a/', '99, 10/s, tolerance 0', at(0.2))
+    // Not by 600 units, as that start would count of the quota.
+    const facts = await driver.facts('last', at(0.5))
+    expect(facts?.wait?.under?.waitAtMost).toBeLessThan(10 * SECOND)
   })
 })

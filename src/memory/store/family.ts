@@ -4,7 +4,7 @@ import { type FairChild, FairQueue } from '../../core/fair-queue.ts'
 import { hasParts } from '../../core/limit.ts'
 import { type Child, Total, type TotalledBucket, totalsAbove } from '../../core/total.ts'
 import { expectedUnder, type NextUnder, nextUnder, type TotalSlot } from '../../core/total-departures.ts'
-import { joinUnder, leaveUnder } from '../../core/total-line.ts'
+import { joinUnder, leaveUnder, rejoinUnder } from '../../core/total-line.ts'
 import type { Charge } from './charges.ts'
 import type { JobRecord } from './job-record.ts'
 import type { MemoryBucket } from './memory-bucket.ts'
@@ -45,6 +45,12 @@ export class Member implements TotalledBucket {
   /** A job of the bucket waits: all totals above it count that. */
   join(job: JobRecord): void {
     joinUnder(this, job)
+    if (job.isTurn) this.family.turns++
+  }
+
+  /** A job that was started waits again. */
+  rejoin(job: JobRecord): void {
+    rejoinUnder(this, job.cost)
     if (job.isTurn) this.family.turns++
   }
 

@@ -42,7 +42,7 @@ export class JobTransitions {
       job.become('retrying')
       job.readyAt = outcome.readyAt
       bucketCore.returnToLine(bucket, job.cost)
-      bucket.member?.join(job)
+      bucket.member?.rejoin(job)
       if (outcome.kind === 'freeze') {
         job.attempt--
         job.startsAgain = true
