@@ -14,6 +14,7 @@ import {
   request,
   type Started,
 } from './backend-driver.ts'
+import { freeToGo } from './family-idle.ts'
 import { FamilyTies, Tied } from './family-ties.ts'
 import { limitText, OUTERMOST, type Step } from './family-traces.ts'
 import type { RedisDriver } from './redis-driver.ts'
@@ -270,7 +271,11 @@ export class FamilyPlay {
   }
 
   async #startAll(): Promise<void> {
+    const { starts } = this
+    const free = await freeToGo(this.#memory, this.now)
     while (await this.#startOne());
+    expect(await freeToGo(this.#memory, this.now)).toEqual([])
+    if (free.length > 0) expect(this.starts).toBeGreaterThan(starts)
   }
 
   /** Goes on to the time of the next departure. */
