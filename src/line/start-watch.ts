@@ -61,6 +61,9 @@ interface Reading {
   readonly used: number
 }
 
+/** A reading that is no older says what the one of now would, but for what the process waited in between. */
+const READ_FOR = MILLISECOND / 4
+
 /** For how long this process does not run. To ask the system for its processor time takes as long as the rest of a start. */
 export class Standstills {
   readonly #now: () => number
@@ -73,15 +76,19 @@ export class Standstills {
     this.#processorTime = processorTimeUsed
   }
 
-  /** A moment of the last millisecond. */
+  /** A moment just now. */
   lately(): Reading {
     const at = this.#now()
-    if (at - this.#last.at >= MILLISECOND) this.#last = { at, used: this.#processorTime() }
+    if (at - this.#last.at >= READ_FOR) this.#last = { at, used: this.#processorTime() }
     return this.#last
   }
 
-  /** For how long the process has not run from that moment until `now`. */
-  since({ at, used }: Reading, now: number): number {
-    return now - at - (this.#processorTime() - used)
+  /**
+   * For how long the process has not run between `from` and `now`.
+   *
+   * @param before a moment at or just before `from`
+   */
+  since({ at, used }: Reading, from: number, now: number): number {
+    return Math.min(now - from, now - at - (this.#processorTime() - used))
   }
 }

@@ -110,10 +110,10 @@ describe('a sweep', () => {
 
   test('keeps a bundle as long as one of its jobs needs it', async () => {
     const { handed, sweep, names, hand, grow } = handoffStage()
-    await hand(0, 16)
+    await hand(0, 64)
     grow()
     handed.add('j3')
-    expect(await sweep()).toBe(7)
+    expect(await sweep()).toBe(31)
     expect(await names()).toEqual(['j2_e1'])
     handed.clear()
     expect(await sweep()).toBe(1)
@@ -122,12 +122,12 @@ describe('a sweep', () => {
 
   test('looks at 200 deliveries, and asks for 200 jobs at a time', async () => {
     const { asked, sweep, names, hand, grow } = handoffStage()
-    for (let n = 0; n < 300; n += 4) await hand(n, 4)
+    for (let n = 0; n < 30; n++) await hand(10 * n, 10)
     await hand(1_000, 200)
     grow()
     expect(await sweep()).toBe(200)
-    expect([asked, (await names()).length]).toEqual([[200], 100 + 25])
-    expect(await sweep()).toBe(125)
+    expect([asked, (await names()).length]).toEqual([[200], 100 + 29])
+    expect(await sweep()).toBe(129)
     expect(asked).toEqual([200, 200, 100])
   })
 

@@ -30,10 +30,9 @@ export interface BullMqHandoffOptions {
 const LARGEST_CHUNK = 200
 /**
  * Of many jobs that are due together, several travel as one job of BullMQ's, since carrying each by itself would cost more than
- * all the rest. Bundles are small and many enough to spread over the workers, and a worker that has handlers for some of its jobs
- * alone hands the others on.
+ * all the rest. Bundles are small and many enough to spread over the workers.
  */
-const BUNDLES = 8
+const BUNDLES = 32
 export const LARGEST_BUNDLE = 8
 
 /**
@@ -64,12 +63,8 @@ export class BullMqHandoff implements Transport {
   }
 
   /** @throws BackendUnavailableError; some or all of the jobs may be kept nevertheless */
-  hand(shard: number, jobs: readonly Delivery[]): Promise<void> {
-    return this.#hand(shard, jobs, Math.min(LARGEST_BUNDLE, Math.ceil(jobs.length / BUNDLES)))
-  }
-
-  readonly #hand = async (shard: number, jobs: readonly Delivery[], size: number): Promise<void> => {
-    const bundles = bundled(jobs, size)
+  async hand(shard: number, jobs: readonly Delivery[]): Promise<void> {
+    const bundles = bundled(jobs)
     for (let from = 0; from < bundles.length; from += LARGEST_CHUNK) {
       const bulk = bundles.slice(from, from + LARGEST_CHUNK).map((bundle) => ({
         name: 'job',
@@ -104,8 +99,10 @@ export class BullMqHandoff implements Transport {
 
   async receive(options: ReceiveOptions): Promise<BullMqReceiver> {
     this.#refuseWhenClosed()
-    const grace = { deliveriesMs: this.#graceMs, connectionsMs: this.#answerWithinMs }
-    const receiver = new BullMqReceiver(this.#open(), this.#tags, options, grace, this.#hand)
+    const receiver = new BullMqReceiver(this.#open(), this.#tags, options, {
+      deliveriesMs: this.#graceMs,
+      connectionsMs: this.#answerWithinMs,
+    })
     this.#receivers.add(receiver)
     return receiver
   }
@@ -178,7 +175,8 @@ export class BullMqHandoff implements Transport {
   }
 }
 
-function bundled(jobs: readonly Delivery[], size: number): Delivery[][] {
+function bundled(jobs: readonly Delivery[]): Delivery[][] {
+  const size = Math.min(LARGEST_BUNDLE, Math.ceil(jobs.length / BUNDLES))
   const bundles: Delivery[][] = []
   for (let from = 0; from < jobs.length; from += size) bundles.push(jobs.slice(from, from + size))
   return bundles

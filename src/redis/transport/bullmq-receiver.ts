@@ -42,9 +42,6 @@ interface Fetcher {
   readonly waits: ClientWaits
 }
 
-/** Stores deliveries in bundles of a size. */
-export type HandOn = (shard: number, jobs: readonly Delivery[], size: number) => Promise<void>
-
 /** How long `close` waits for deliveries under way, and then for the connections. */
 export interface Grace {
   readonly deliveriesMs: number
@@ -67,27 +64,14 @@ export class BullMqReceiver implements Receiver {
   readonly #looks: NodeJS.Timeout
   readonly #onDelivery: (delivery: Delivery) => Promise<void>
   readonly #onError: (error: Error) => void
-  readonly #room: () => number
-  readonly #handOn: HandOn
   readonly #grace: Grace
   readonly #underWay = new Set<Promise<unknown>>()
   #isStopped = false
   #closing: Promise<void> | undefined
 
-  /**
-   * @param client becomes the receiver's own, which ends it
-   * @param handOn stores deliveries for whoever has room for them
-   */
-  constructor(
-    client: Redis | Cluster,
-    tags: readonly string[],
-    options: ReceiveOptions,
-    grace: Grace,
-    handOn: HandOn,
-  ) {
+  /** @param client becomes the receiver's own, which ends it */
+  constructor(client: Redis | Cluster, tags: readonly string[], options: ReceiveOptions, grace: Grace) {
     this.#client = client
-    this.#room = options.room ?? (() => Number.POSITIVE_INFINITY)
-    this.#handOn = handOn
     this.#onDelivery = options.onDelivery
     this.#onError = options.onError
     this.#grace = grace
@@ -180,7 +164,8 @@ export class BullMqReceiver implements Receiver {
       throw new WaitingError()
     }
     this.#neglected.delete(shard)
-    const work = this.#deliverSome(shard, this.#read(shard, job))
+    const deliveries = this.#read(shard, job)
+    const work = Promise.all(deliveries.map((delivery) => this.#deliver(delivery)))
     this.#underWay.add(work)
     await work
     this.#underWay.delete(work)
@@ -199,24 +184,6 @@ export class BullMqReceiver implements Receiver {
       job.opts.removeOnFail = false
       throw new UnrecoverableError(error.message)
     }
-  }
-
-  /** Takes what there is room for. The others are handed on in bundles of that size, for other processes or until there is room here. */
-  async #deliverSome(shard: number, deliveries: readonly Delivery[]): Promise<void> {
-    const most = Math.max(1, this.#room())
-    const taken = [this.#deliverAll(deliveries.slice(0, most))]
-    const others = deliveries.slice(most)
-    try {
-      if (others.length > 0) await this.#handOn(shard, others, most)
-    } catch {
-      // They may be there nevertheless: what comes twice does no harm.
-      taken.push(this.#deliverAll(others))
-    }
-    await Promise.all(taken)
-  }
-
-  async #deliverAll(deliveries: readonly Delivery[]): Promise<void> {
-    await Promise.all(deliveries.map((delivery) => this.#deliver(delivery)))
   }
 
   async #deliver(delivery: Delivery): Promise<void> {

@@ -26,8 +26,6 @@ export interface ReceiveOptions {
   /** Resolves when the worker has taken it on: the transport forgets it then, and delivers others. */
   readonly onDelivery: (delivery: Delivery) => Promise<void>
   readonly onError: (error: Error) => void
-  /** How many of the jobs that come together it takes, of which one always; the others are handed on. Absent: all. */
-  readonly room?: () => number
 }
 
 export interface Receiver {

@@ -57,12 +57,12 @@ local function next_of_run(bucket, at)
   return job, state, member, kind, ready_at
 end
 
-local function extend(bucket, most, answer)
+local function extend(bucket, most, share, answer)
   if not usage.may_run(bucket) or bucket.paused == 1 or bucket.frozen > now then return end
   local was, handed = bucket.next, bucket.inHanded
   allow_for_clock(bucket, meta, now)
   local moved = bucket.next > was and bucket.next or -INF
-  most = math.min(most, math.max(1, left), usage.RUN_JOBS - handed)
+  most = math.min(most, share, usage.RUN_JOBS - handed)
   while bucket.inHanded < handed + most do
     local slot = math.max(now, due_of(bucket))
     local job, state, member, kind, ready_at
@@ -79,7 +79,7 @@ local function extend(bucket, most, answer)
   if bucket.inHanded > handed or moved > -INF then reschedule(bucket, meta) end
 end
 
-local function answer_to(key, known, most)
+local function answer_to(key, known, most, share)
   local is_readable, bucket = pcall(read_bucket, key)
   if not is_readable then return { 'foreign' } end
   if not bucket then return { 'run', 0, 0, '' } end
@@ -88,15 +88,15 @@ local function answer_to(key, known, most)
   if most > 0 and bucket.inHanded + bucket.inLine + retrying(bucket) <= 1 then return answer end
   local is_whole, has_rest = pcall(has_all, bucket, known, answer)
   if not is_whole then return { 'foreign' } end
-  if has_rest then extend(bucket, most, answer) end
+  if has_rest then extend(bucket, most, share, answer) end
   return answer
 end
 
 local answers, granted = { text(now), text(meta.book) }, meta.granted
 for index = 1, requests do
   if left < 0 or usage.is_enough(index) then break end
-  local at = 3 + index * 3
-  answers[index + 2] = answer_to(ARGV[at], number(ARGV[at + 1]), number(ARGV[at + 2]))
+  local at, share = 3 + index * 3, math.max(1, math.ceil(left / (requests - index + 1)))
+  answers[index + 2] = answer_to(ARGV[at], number(ARGV[at + 1]), number(ARGV[at + 2]), share)
 end
 if meta.granted > granted then redis.call('HSET', K.meta, 'epoch', meta.epoch, 'fence', meta.fence, 'granted', meta.granted) end
 return answers

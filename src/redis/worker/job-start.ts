@@ -203,7 +203,7 @@ export class JobStart<Data, Result> {
     const { lateStarts, standstills } = this.#ports
     if (this.#window.isLeaseOver(now)) return new LeaseLostError(this.job.id)
     if (this.#wasInTime || this.#window.overdue(now) <= 0) return undefined
-    const stoodStill = standstills.since(this.#beforeLook!, now)
+    const stoodStill = standstills.since(this.#beforeLook!, this.#window.lookedAt, now)
     this.#late ??= lateStarts.find(this.handed, this.#window, stoodStill)
     return this.#late
   }

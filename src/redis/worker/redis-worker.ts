@@ -28,9 +28,6 @@ import { JobStart, type JobStartPorts } from './job-start.ts'
 import { LateStarts } from './late-starts.ts'
 import { WorkerIntake } from './worker-intake.ts'
 
-/** So many bundles may come at once, and may take the free handlers among them. */
-const AT_ONCE = 4
-
 /** How a worker of handlers differs from that of turns. */
 export interface WorkerSettings {
   /** Handlers that may run at once. */
@@ -120,8 +117,7 @@ export class RedisWorker<Data, Result> implements ShapedWorker {
     this.#starts = this.#startPorts()
     this.#places = new BucketPlaces(prefetch)
     const onDelivery = (handed: Delivery) => this.#take(handed)
-    const room = () => Math.floor((concurrency - this.running) / AT_ONCE)
-    this.#intake = new WorkerIntake(receive, clock, { onDelivery, onError, room })
+    this.#intake = new WorkerIntake(receive, clock, { onDelivery, onError })
   }
 
   get running(): number {

@@ -34,7 +34,7 @@ test('beyond a thousand keys, the one called longest ago is forgotten first', ()
   expect([watch.possibleDelay('old', 3 * MS), watch.possibleDelay('young', 3 * MS)]).toEqual([0, 3 * MS])
 })
 
-test('a process stands still for the time in which it neither computes nor waits, and is asked for it once a millisecond', () => {
+test('a process stands still for the time in which it neither computes nor waits, and is not asked for it again so soon', () => {
   let [now, used, asked] = [0, 0, 0]
   const standstills = new Standstills(
     () => now,
@@ -44,13 +44,17 @@ test('a process stands still for the time in which it neither computes nor waits
     },
   )
   const first = standstills.lately()
-  now += 0.9 * MS
+  now += 0.2 * MS
   expect(standstills.lately()).toBe(first)
   expect(asked).toBe(1)
+  const looked = now
+  // What it waited before counts for no more than what passed since.
+  expect(standstills.since(first, looked, now + 0.01 * MS)).toBe(0.01 * MS)
   // It computes for 3 of 8 milliseconds.
   now += 8 * MS
   used += 3 * MS
-  expect(standstills.since(first, now)).toBe(5.9 * MS)
+  expect(standstills.since(first, looked, now)).toBe(5.2 * MS)
   const second = standstills.lately()
-  expect(standstills.since(second, now)).toBe(0)
+  expect(second).not.toBe(first)
+  expect(standstills.since(second, now, now)).toBe(0)
 })
