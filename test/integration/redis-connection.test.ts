@@ -1,5 +1,5 @@
 import { Cluster, Redis } from 'ioredis'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { BackendUnavailableError } from '../../src/core/errors.ts'
 import { makeClient, type Profile } from '../../src/redis/connection/client-profiles.ts'
 import { Connection } from '../../src/redis/connection/connection.ts'
@@ -40,22 +40,6 @@ test('the clients answer, each by its profile', async () => {
   expect(await transport.ping()).toBe('PONG')
   // Not ready yet: it waits for its connection.
   expect(await connection.blocking().blpop('empty-list', 0.01)).toBeNull()
-})
-
-test('commands that one go makes travel together', async () => {
-  const connection = connect(redisAddress())
-  await connection.ready()
-  for (const client of [connection.commands, connection.transport()] as Redis[]) {
-    await client.ping()
-    const write = vi.spyOn(client.stream, '_write')
-    const together = vi.spyOn(client.stream, '_writev')
-    for (let go = 1; go <= 2; go++) {
-      const answers = ['a', 'b', 'c'].map((text) => Promise.resolve(text).then(() => client.echo(text)))
-      expect(await Promise.all(answers)).toEqual(['a', 'b', 'c'])
-      expect(together).toHaveBeenCalledTimes(go)
-    }
-    expect(write).not.toHaveBeenCalled()
-  }
 })
 
 test.each<[Profile, object]>([
@@ -213,10 +197,6 @@ test('a cluster is connected to, and its clients answer', async () => {
   await connection.ready()
   for (const key of ['a', 'b', 'c', 'd']) expect(await connection.commands.set(key, 1)).toBe('OK')
   expect(await connection.transport().get('a')).toBe('1')
-  const [node] = (connection.commands as Cluster).nodes('master')
-  const together = vi.spyOn(node!.stream, '_writev')
-  await Promise.all([node!.echo('a'), node!.echo('b')])
-  expect(together).toHaveBeenCalledOnce()
   await connection.close()
   expect(await user.get('d')).toBe('1')
   await user.quit()

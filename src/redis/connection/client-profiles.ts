@@ -12,30 +12,12 @@ export type Client = Redis | Cluster
 export function makeClient(origin: Origin, profile: Profile): Client {
   switch (origin.kind) {
     case 'options':
-      return gathering(new Redis({ ...origin.options, ...PROFILES[profile] }))
+      return new Redis({ ...origin.options, ...PROFILES[profile] })
     case 'redis':
-      return gathering(origin.client.duplicate(PROFILES[profile]))
+      return origin.client.duplicate(PROFILES[profile])
     case 'cluster':
-      return duplicateCluster(origin.client, profile).on('+node', gathering)
+      return duplicateCluster(origin.client, profile)
   }
-}
-
-/**
- * Sends together what one turn of the event loop writes to Redis, such as the next calls of many callers whose answers came together.
- * The client would make a system call for each command.
- */
-function gathering(client: Redis): Redis {
-  return client.on('connect', () => {
-    const { stream } = client
-    const write = stream.write.bind(stream) as (...args: unknown[]) => boolean
-    stream.write = (...args: unknown[]) => {
-      if (stream.writableCorked === 0) {
-        stream.cork()
-        process.nextTick(() => stream.uncork())
-      }
-      return write(...args)
-    }
-  })
 }
 
 /** Whatever the settings of the user's client: replies have the same shapes, and connections come back by themselves. */

@@ -20,9 +20,6 @@ export class SimSocket extends EventEmitter {
   readonly _writableState = { ended: false }
   #connection: Connection | undefined
   #unsent: Buffer[] = []
-  /** How often it was corked and not uncorked since, and what was written meanwhile. */
-  #corked = 0
-  #gathered: Buffer[] = []
   #idle: SimTimeout | undefined
   #idleMs = 0
   #isClosed = false
@@ -80,40 +77,20 @@ export class SimSocket extends EventEmitter {
       this.#fail(new Error('write after end'))
       return false
     }
-    const bytes = typeof data === 'string' ? Buffer.from(data, encoding as BufferEncoding) : Buffer.from(data)
-    if (this.#corked === 0) this.#send(bytes)
-    else this.#gathered.push(bytes)
+    if (this.process.write()) {
+      const bytes =
+        typeof data === 'string' ? Buffer.from(data, encoding as BufferEncoding) : Buffer.from(data)
+      if (this.#connection === undefined) this.#unsent.push(bytes)
+      else this.#connection.toServer(bytes)
+    }
     this.#touch()
     if (callback !== undefined) process.nextTick(callback)
     return true
   }
 
-  get writableCorked(): number {
-    return this.#corked
-  }
-
-  cork(): void {
-    this.#corked++
-  }
-
-  uncork(): void {
-    this.#corked = Math.max(0, this.#corked - 1)
-    if (this.#corked > 0) return
-    const gathered = this.#gathered.splice(0)
-    if (this.writable) for (const bytes of gathered) this.#send(bytes)
-  }
-
-  #send(bytes: Buffer): void {
-    if (!this.process.write()) return
-    if (this.#connection === undefined) this.#unsent.push(bytes)
-    else this.#connection.toServer(bytes)
-  }
-
   end(data?: string | Buffer): this {
     if (this._writableState.ended || this.destroyed) return this
     if (data !== undefined) this.write(data)
-    this.#corked = Math.min(this.#corked, 1)
-    this.uncork()
     this._writableState.ended = true
     if (this.process.isAlive) this.#connection?.closeByClient()
     return this
@@ -177,6 +154,10 @@ export class SimSocket extends EventEmitter {
   unref(): this {
     return this
   }
+
+  cork(): void {}
+
+  uncork(): void {}
 
   #touch(): void {
     if (this.#idleMs <= 0 || this.destroyed) return
