@@ -18,6 +18,7 @@ import { afterOwnSteps } from './own-steps.ts'
 import { judgeRefusals } from './refusals.ts'
 import { judgeRefusalsOfTotals, withoutRefusalsOfTotals } from './refusals-of-totals.ts'
 import { judgeSets, USABLE } from './sets.ts'
+import { isOfSmallStep } from './small-steps.ts'
 import { judgeGivenUp, judgeStrayEnds } from './strays.ts'
 import { countsForTotals, handedBelowTotals, judgeParts, partsOfTotals } from './totals.ts'
 import type { Life } from './troubles.ts'
@@ -66,7 +67,7 @@ export function judge(
   const sets = judgeSets({ plan, struck: scene.struck, asked: record.asked }, lasting, lagBefore)
   const ofParts = judgeParts(parts, scene.struck, lagBefore)
   const broken = [...breaches, ...sets, ...ofParts].filter(
-    (breach) => !isOfNewcomer(breach, known, record.seen),
+    (breach) => !isOfNewcomer(breach, known, record.seen) && !isOfSmallStep(breach, known),
   )
   const failures: Failure[] = [
     ...[...broken, ...judgeStandstill(scene, lasting)].map(({ law, at, message }) => ({

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import type { Breach } from '../../../src/testing.ts'
+import type { Struck } from '../actors/faults.ts'
+import { aPlan, SECOND } from './planted.ts'
+import { isOfSmallStep } from './small-steps.ts'
+
+const NO_WAY = { least: 0, jitter: 0, spikes: 0, spike: 0 }
+const plan = aPlan({ network: { there: NO_WAY, back: NO_WAY, splits: 0 } })
+const step = (by: number): Struck => {
+  return { fault: { kind: 'step', at: 2_000, by, until: 2_000 }, from: 2 * SECOND, until: 2 * SECOND }
+}
+const early = (at: number, gap: string): Breach => {
+  const message = `the start of job "a" came ${gap} ms after that of job "b", expected at least 125.000 ms`
+  return { law: 'L2', at: at * SECOND, key: 'k', id: 'a', message }
+}
+
+test('a gap is excused that is shorter by a thousandth of its interval, while a small step of the clock is followed', () => {
+  const isExcused = (at: number, gap: string, by: number) =>
+    isOfSmallStep(early(at, gap), { plan, struck: [step(by)] })
+  expect(isExcused(2.2, '124.946', 1.8)).toBe(true)
+  expect(isExcused(2.2, '124.840', 1.8)).toBe(true)
+  expect(isExcused(2.2, '124.800', 1.8)).toBe(false)
+  expect(isExcused(1.9, '124.946', 1.8)).toBe(false)
+  expect(isExcused(5.4, '124.946', 1.8)).toBe(true)
+  expect(isExcused(5.6, '124.946', 1.8)).toBe(false)
+  expect(isExcused(2.2, '124.946', 2.1)).toBe(false)
+  expect(isExcused(2.2, '124.946', -1.8)).toBe(false)
+})
+
+test('no other breach is excused by it', () => {
+  const struck = [step(1.8)]
+  expect(isOfSmallStep({ ...early(2.2, '124.946'), law: 'L10' }, { plan, struck })).toBe(false)
+  const frozen = { ...early(2.2, '124.946'), message: 'started while the key was frozen' }
+  expect(isOfSmallStep(frozen, { plan, struck })).toBe(false)
+})
