@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { patchCommands } from './patch-commands.ts'
 import { patchHash } from './patch-hash.ts'
 import { patchRandom } from './patch-random.ts'
+import { EPOCH } from './process.ts'
 import { SimImmediate, SimTimeout, timers } from './timers.ts'
 import { currentProcess } from './world.ts'
 
@@ -134,7 +135,8 @@ class SimDate extends RealDate {
 globalThis.Date = SimDate as DateConstructor
 
 const realNow = performance.now.bind(performance)
-const { timeOrigin } = performance
+/** What reads it once, when it is loaded, reads the same in each run: to times of another origin other roundings belong. */
+const timeOrigin = EPOCH / 1_000
 Object.defineProperty(performance, 'now', { value: () => currentProcess()?.monotonicMs() ?? realNow() })
 Object.defineProperty(performance, 'timeOrigin', {
   get: () => currentProcess()?.timeOriginMs() ?? timeOrigin,
