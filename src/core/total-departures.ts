@@ -13,18 +13,18 @@ export function stand(child: Child, now: number): void {
   stand(total, now)
 }
 
-/** Who departs next under an outermost total, and since when it may; or when to ask, Infinity: when something changes. */
+/** The bucket that departs next under an outermost total, and since when it may; or when to ask again. Infinity: when something changes. */
 export interface NextUnder {
   readonly bucket?: TotalledBucket
   readonly due: number
 }
 
-/** The bucket that departs next, if one is due by `now`. All whose time has come join before. */
+/** The bucket that departs next, if one is due by `now`. First all children join whose time has come. */
 export function nextUnder(outermost: Total, now: number): NextUnder {
   return bringUp(outermost, now) ? expectedUnder(outermost, now) : { due: now }
 }
 
-/** The same as far as it is known before others join, who may be first then. */
+/** The same as far as it is known before others join: one of those may then be first. */
 export function expectedUnder(outermost: Total, now: number): NextUnder {
   const { head } = outermost
   const due = outermost.dueAt(now) ?? Number.POSITIVE_INFINITY
@@ -62,25 +62,25 @@ export interface TotalSlot {
 }
 
 /**
- * Where a child stands below its total. Who was held or frozen is so until the total is asked who departs.
+ * Puts a child where it stands below its total. A child that was held or frozen stays so until the total chooses its next departure.
  *
- * @param isAsked whether it is
+ * @param isChoosing whether the total does so now
  */
-function place(child: Child, total: Total, now: number, isAsked = false): void {
+function place(child: Child, total: Total, now: number, isChoosing = false): void {
   const { queue, bucket } = total
   const { standing, frozenUntil } = child
   const due = child.dueAt(now)
   const takesPart = standing === 'ready' || standing === 'held'
   if (due === undefined) {
     if (takesPart || standing === 'frozen') queue.leave(child)
-  } else if (frozenUntil > now || (standing === 'frozen' && !isAsked)) {
+  } else if (frozenUntil > now || (standing === 'frozen' && !isChoosing)) {
     queue.freeze(child, Math.max(frozenUntil, due))
   } else {
     if (!takesPart) {
       if (bucket.next <= now) queue.rest()
       queue.join(child, useOf(bucket.limit, child.headAt(Math.max(now, due))!))
     }
-    if (due > now || (standing === 'held' && !isAsked)) queue.hold(child, due)
+    if (due > now || (standing === 'held' && !isChoosing)) queue.hold(child, due)
     else if (standing === 'held') queue.release(child)
   }
 }

@@ -51,20 +51,24 @@ class LatestCalls {
 }
 
 /** How much processor time this process has used, all its threads together; microseconds. */
-export function processorTime(): number {
+function processorTime(): number {
   const { userCPUTime, systemCPUTime } = process.resourceUsage()
   return userCPUTime + systemCPUTime
 }
 
-interface Reading {
+/** How much processor time the process had used at a moment. */
+export interface Reading {
   readonly at: number
   readonly used: number
 }
 
-/** A reading that is no older says what the one of now would, but for what the process waited in between. */
+/** For so long a reading is used again. It differs from a new one by no more than what the process waited since. */
 const READ_FOR = MILLISECOND / 4
 
-/** For how long this process does not run. To ask the system for its processor time takes as long as the rest of a start. */
+/**
+ * For how long this process stood still: it neither computed nor waited. To ask the system for the processor time takes as long as the rest of
+ * a start.
+ */
 export class Standstills {
   readonly #now: () => number
   readonly #processorTime: () => number
@@ -76,7 +80,7 @@ export class Standstills {
     this.#processorTime = processorTimeUsed
   }
 
-  /** A moment just now. */
+  /** A reading of now, or of just before. */
   lately(): Reading {
     const at = this.#now()
     if (at - this.#last.at >= READ_FOR) this.#last = { at, used: this.#processorTime() }
@@ -84,9 +88,9 @@ export class Standstills {
   }
 
   /**
-   * For how long the process has not run between `from` and `now`.
+   * For how long the process stood still between `from` and `now`.
    *
-   * @param before a moment at or just before `from`
+   * @param reading of `from`, or of just before
    */
   since({ at, used }: Reading, from: number, now: number): number {
     return Math.min(now - from, now - at - (this.#processorTime() - used))

@@ -8,7 +8,7 @@ const MOST_COUNTED = 60
 /**
  * The keys whose jobs nothing holds at `now`: neither their own limit, nor a pace, places, a freeze or a pause of a total above them, nor
  * may a quota of a total hold the job whose turn it is. Where both lines let none go, there must be no such key: work is not put off
- * while there is room for it, and whom its own limit holds costs the others nothing.
+ * while there is room for it, and a key that its own limit holds costs the others nothing.
  */
 export async function freeToGo(driver: Driver, now: number): Promise<string[]> {
   const { families } = await driver.families({ sort: 'path', limit: 1_000 }, now)

@@ -47,7 +47,7 @@ export async function pass(ms: number): Promise<void> {
   }
 }
 
-/** What the tests around the call judge is the answers, however late a busy machine gives them: nothing that is asked is given up. */
+/** In the tests around the call no request is given up, however late a busy machine answers: they judge the answers. */
 export function waitForEachAnswer(): void {
   beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
   afterEach(() => void vi.useRealTimers())

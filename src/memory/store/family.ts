@@ -138,12 +138,15 @@ export class Family implements Due {
     this.outermost = outermost
   }
 
-  /** Chooses who departs next; undefined: nobody does now. */
+  /** Chooses the bucket that departs next; undefined: none departs now. */
   choose(now: number): MemoryBucket | undefined {
     return bucketOf(nextUnder(this.outermost, now))
   }
 
-  /** Who stands for the family until it is seen who departs, and from when on; undefined: nobody can go before something changes. */
+  /**
+   * The bucket that stands for the family until the next departure is chosen, and from when on one may depart; undefined: none can before
+   * something changes.
+   */
   expect(now: number): { readonly bucket: MemoryBucket; readonly due: number } | undefined {
     const expected = expectedUnder(this.outermost, now)
     const { due } = expected

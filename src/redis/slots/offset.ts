@@ -38,7 +38,7 @@ export class Offset {
   /** The offset in use at `#since`, on its way to that of the best estimate. */
   #from: number
   #since: number
-  /** At `#since`, the farthest ahead that the offset may step: starts before were reported as late as that, whatever it was slewed since. */
+  /** The largest offset to which it may step at `#since`, and more later, by the slew: earlier starts were reported as late as that allows. */
   #most = Number.POSITIVE_INFINITY
 
   constructor(first: ClockSample) {

@@ -4,7 +4,7 @@ import { departedEvent, jobEvent } from '../../line/emit.ts'
 import type { WorkerJob } from '../../line/job.ts'
 import { publishDeparture, publishHandlerEnd, publishLateStart } from '../../line/publish.ts'
 import { ShapedJob } from '../../line/shaped-job.ts'
-import type { Standstills, StartWatch } from '../../line/start-watch.ts'
+import type { Reading, Standstills, StartWatch } from '../../line/start-watch.ts'
 import type { Grant, StartWindow } from '../slots/start-window.ts'
 import type { Delivery } from '../transport/transport.ts'
 import type { LateStarts } from './late-starts.ts'
@@ -59,7 +59,7 @@ export class JobStart<Data, Result> {
   readonly #window: StartWindow
   readonly #attempt: TimedAttempt<Data, Result>
   #resolve: () => void = () => undefined
-  #beforeLook: ReturnType<Standstills['lately']> | undefined
+  #beforeLook: Reading | undefined
   #startsAt = Number.NaN
   #departedAt = Number.NaN
   #emittedAt = Number.NaN

@@ -45,7 +45,7 @@ do
   end
 
   -- The child of the total may go from `due` on, as its own limits say; nil: it has nothing to hand over, or is paused.
-  -- `use_of_first`: returns what its first departure uses. Who was frozen joins when a claim lets it.
+  -- `use_of_first`: returns what its first departure uses. A child that was frozen joins only in a claim.
   function family.stand(total, child, name, due, frozen, use_of_first)
     family.reweigh(total, child)
     local is_in = due ~= nil and frozen <= (family.horizon or time_read) and (child.standing ~= FROZEN or family.isWaking)

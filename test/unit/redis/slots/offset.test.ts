@@ -61,26 +61,27 @@ describe('the offset of two clocks that drift', () => {
     )
   })
 
+  /** The store may also be set forwards in the middle. */
+  const moved = fc
+    .tuple(drifting, fc.integer({ min: 0, max: 80 }), fc.integer({ min: 0, max: 5_000 }))
+    .map(([[ahead, drift, all], after, by]) => {
+      const movedAt = EPOCH + all.slice(0, after).reduce((sum, trip) => sum + trip.pause, 0)
+      return [...samplesOf(all, (local) => ahead + (local - EPOCH) * drift + (local > movedAt ? by : 0))]
+    })
+
   test('goes ahead by at most a millisecond a second, but for what was counted as its error, and only where that is large', () => {
-    // The store may also be set forwards in the middle.
-    const moved = fc.tuple(drifting, fc.integer({ min: 0, max: 80 }), fc.integer({ min: 0, max: 5_000 }))
     fc.assert(
-      fc.property(moved, ([[ahead, drift, all], after, by]) => {
-        const movedAt = EPOCH + all.slice(0, after).reduce((sum, trip) => sum + trip.pause, 0)
-        const truth = (local: number) => ahead + (local - EPOCH) * drift + (local > movedAt ? by : 0)
-        let offset: Offset | undefined
-        let last: { at: number; value: number } | undefined
-        for (const sample of samplesOf(all, truth)) {
+      fc.property(moved, ([first, ...samples]) => {
+        const offset = new Offset(first!)
+        let last = { at: first!.receivedAt, value: offset.at(first!.receivedAt) }
+        for (const sample of samples) {
           const at = sample.receivedAt
-          if (offset === undefined || last === undefined) offset = new Offset(sample)
-          else {
-            const value = offset.at(at)
-            const { behind } = offset.errorAt(at)
-            expect(value - last.value).toBeLessThanOrEqual((at - last.at) * 1e-3 + ROUNDING)
-            offset.add(sample)
-            const isFarOff = sample.storeTime - sample.receivedAt - value > 1_000
-            expect(offset.at(at) - value).toBeLessThanOrEqual(isFarOff ? behind + ROUNDING : 0)
-          }
+          const value = offset.at(at)
+          const { behind } = offset.errorAt(at)
+          expect(value - last.value).toBeLessThanOrEqual((at - last.at) * 1e-3 + ROUNDING)
+          offset.add(sample)
+          const isFarOff = sample.storeTime - sample.receivedAt - value > 1_000
+          expect(offset.at(at) - value).toBeLessThanOrEqual(isFarOff ? behind + ROUNDING : 0)
           last = { at, value: offset.at(at) }
         }
       }),
@@ -89,22 +90,19 @@ describe('the offset of two clocks that drift', () => {
   })
 
   test('goes ahead of what was counted as its error by a millisecond a second, however often it steps', () => {
-    const moved = fc.tuple(drifting, fc.integer({ min: 0, max: 80 }), fc.integer({ min: 0, max: 5_000 }))
     fc.assert(
-      fc.property(moved, ([[ahead, drift, all], after, by]) => {
-        const movedAt = EPOCH + all.slice(0, after).reduce((sum, trip) => sum + trip.pause, 0)
-        const truth = (local: number) => ahead + (local - EPOCH) * drift + (local > movedAt ? by : 0)
-        let offset: Offset | undefined
+      fc.property(moved, ([first, ...samples]) => {
+        const offset = new Offset(first!)
         // How late a start of that time may have been reported.
-        const most: { at: number; value: number }[] = []
-        for (const sample of samplesOf(all, truth)) {
+        const latest = (at: number) => ({ at, value: offset.at(at) + offset.errorAt(at).behind })
+        const reported = [latest(first!.receivedAt)]
+        for (const sample of samples) {
           const at = sample.receivedAt
-          if (offset === undefined) offset = new Offset(sample)
-          else offset.add(sample)
-          for (const before of most) {
+          offset.add(sample)
+          for (const before of reported) {
             expect(offset.at(at)).toBeLessThanOrEqual(before.value + (at - before.at) * 1e-3 + ROUNDING)
           }
-          most.push({ at, value: offset.at(at) + offset.errorAt(at).behind })
+          reported.push(latest(at))
         }
       }),
       { numRuns: 300 },
