@@ -58,6 +58,24 @@ test('a cut excuses no job that ended before its lease could, or that started to
   expect(excused([cut(5, 9)], ran('j', 14, 20))).toEqual([])
 })
 
+test('a cut excuses earlier where the clock of Redis was set forward in the last lease, but not before that is confirmed', () => {
+  const stepped = (at: number, by: number) => {
+    const step = { kind: 'step', at: at * 1_000, by, until: at * 1_000 } as const
+    return excuses({ ...plan, faults: [step] }, [cut(5, 6.2)], ran('j', 2, 20), new Map()).flatMap((event) => {
+      return event.type === 'fault' ? [event.at / SECOND] : []
+    })
+  }
+  // A lease has two seconds left when it cannot be renewed any more.
+  expect(stepped(1, 86_400_000)).toEqual([])
+  expect(stepped(7, 86_400_000)).toEqual([])
+  expect(stepped(4.9, 300)).toEqual([])
+  expect(stepped(5.5, 86_400_000)).toEqual([])
+  const [at] = stepped(4.9, 86_400_000)
+  expect(at).toBeGreaterThanOrEqual(6.1)
+  expect(at).toBeLessThanOrEqual(6.2)
+  expect(stepped(4.2, 800)).toHaveLength(1)
+})
+
 test('a cut excuses no job of another process', () => {
   expect(excused([cut(5, 9)], ran('j', 4, 20, 'worker-2'))).toEqual([])
 })

@@ -27,6 +27,9 @@ const RECOVERED = 10_000
 const REPORTED = 1_000
 /** Timers are late, and processes compute; milliseconds. */
 const IMPRECISE = 100
+/** A clock of Redis that is set forward takes so much from a lease, at most, and ends none within so long; milliseconds. */
+const MOST_AGED = 2_000
+const DOUBTED = 1_200
 
 /** A time in which a process could not renew its leases, whatever it did. Microseconds. */
 interface Blindness {
@@ -143,23 +146,33 @@ function liftOf({ from, until, cause, isRestart = false }: Silence): number {
   return length > SILENCE ? length - LEAST_PASSING : 0
 }
 
+/**
+ * When a lease that would end at `end` has ended, at the earliest: where the clock of Redis was set forward since it was last renewed,
+ * it ends earlier by as much, or by half a second after a silence.
+ */
+function earliestEnd(end: number, { faults }: Plan, { from, until }: Blindness, lease: number): number {
+  const steps = faults.flatMap((fault) => (fault.kind === 'step' && fault.by > 0 ? [fault] : []))
+  const met = steps.filter(({ at }) => at * 1_000 >= from - lease * 1_000 && at * 1_000 <= until)
+  const earlier = met.reduce((sum, { by }) => sum + Math.min(by, MOST_AGED), 0)
+  const confirmed = Math.min(...met.map(({ at }) => (at + DOUBTED) * 1_000))
+  return Math.min(end, Math.max(end - earlier * 1_000, confirmed))
+}
+
 /** From the begin of a silence until the first lease can have ended; milliseconds. Each is renewed after a third of its length. */
 function leastLeft(plan: Plan, lease: number): number {
   const computing = Math.max(0, ...plan.jobs.map(({ handler }) => handler.computes))
   return (lease * 2) / 3 - IMPRECISE - travelOf(plan) - 4 * computing
 }
 
-function isExcused(
-  plan: Plan,
-  { from, until, isDeath, isForAll, lifted }: Blindness,
-  lease: number,
-  leftAt: number,
-): boolean {
+function isExcused(plan: Plan, blind: Blindness, lease: number, leftAt: number): boolean {
+  const { from, until, isDeath, isForAll, lifted } = blind
   if (isDeath) return true
   // A process that closes while the store is away does not wait for it beyond its leases.
   const isLeaving = leftAt <= until
-  if (isForAll && lease >= SAFE_LEASE && !isLeaving) return false
-  return until - from >= (leastLeft(plan, lease) + (isLeaving ? 0 : lifted)) * 1_000
+  const end = from + (leastLeft(plan, lease) + (isLeaving ? 0 : lifted)) * 1_000
+  const earliest = earliestEnd(end, plan, blind, lease)
+  if (isForAll && lease >= SAFE_LEASE && !isLeaving && earliest === end) return false
+  return until >= earliest
 }
 
 interface Run {
@@ -202,16 +215,17 @@ function faultsOf(
   const placeOf = (run: Run) => {
     // The lease of a turn is shorter until its start is reported.
     const isKnown = !isTurnId(run.id) || run.from <= blind.from - REPORTED * 1_000
-    return blind.isDeath && wasHeard && isKnown ? { leaseUntil: endOf(run) + held } : {}
+    const leaseUntil = earliestEnd(endOf(run) + held, plan, blind, lease)
+    return blind.isDeath && wasHeard && isKnown ? { leaseUntil } : {}
   }
   const endOf = (run: Run) => {
     if (blind.isDeath) return Math.max(blind.from, run.from)
     const granted = run.from - GRANTED_BEFORE * 1_000
-    return Math.max(
-      run.from,
+    const end = Math.max(
       blind.from + leastLeft(plan, lease) * 1_000,
-      granted + lease * 1_000 - travelOf(plan) * 1_000,
+      granted + (lease - travelOf(plan)) * 1_000,
     )
+    return Math.max(run.from, earliestEnd(end, plan, blind, lease))
   }
   return runs
     .filter((run) => endOf(run) <= Math.min(blind.until, run.until))

@@ -96,6 +96,13 @@ test('a job is too costly for the capacity in force, not for one of before', () 
   expect(breaches([...raised, refused('a', 14, 'too-costly', 3)])).toHaveLength(1)
 })
 
+test('while the answer to a change of a limit is missing, both limits may apply', () => {
+  const raised = [accepted('a', 1), accepted('b', 1), { ...limit(10, '5, 1/s'), toldAt: 20 * SECOND }]
+  expect(breaches([...raised, refused('c', 19)])).toEqual([])
+  expect(breaches([...raised, refused('c', 21)])).toEqual([])
+  expect(breaches([...raised, refused('c', 24)])).toHaveLength(1)
+})
+
 test('a job is refused as late only where it would have been', () => {
   const jobs: readonly JobPlan[] = [{ ...aJob('c'), deadline: 5_000 }]
   const line = [accepted('a', 10), started('a', 10), accepted('b', 10)]

@@ -33,7 +33,8 @@ interface Member {
 
 interface Line {
   readonly members: Map<string, Member>
-  readonly limits: { readonly at: number; readonly limit: Limit }[]
+  /** Each was asked for at `at`, and surely counts from `doneAt` on. */
+  readonly limits: { readonly at: number; readonly doneAt: number; readonly limit: Limit }[]
   readonly starts: { readonly at: number; readonly cost: number }[]
   readonly freezes: { readonly from: number; readonly until: number }[]
   readonly pauses: { readonly from: number; until: number }[]
@@ -45,7 +46,8 @@ interface Line {
  *
  * - a start or an end, for 0.3 s and the ways of the run; where its process was silent then, until it can be heard again; and
  *   where it died, or stayed silent, until its job came back: its lease and 3.5 s until that is found, so 6 to 13.5 s
- * - a limit that replaced another less than 1.5 s, and a silence of the producer, ago: both may apply
+ * - a limit that replaced another less than 1.5 s, and a silence of the producer, ago, or of which nobody knows yet whether it
+ *   does: both may apply
  */
 export function judgeRefusals(
   known: Circumstances,
@@ -180,7 +182,7 @@ function limitsAt({ silences }: Circumstances, { limits }: Line, at: number, by:
     return process === by && from <= at && until + RECONNECTS + OLD_LIMIT >= at
   })
   const since = Math.min(at, ...own.map(({ from }) => from)) - OLD_LIMIT
-  const older = limits.findLastIndex((limit) => limit.at <= since)
+  const older = limits.findLastIndex((limit) => limit.doneAt <= since)
   return limits
     .slice(Math.max(0, older))
     .filter((limit) => limit.at <= at + NEWS)
@@ -190,6 +192,7 @@ function limitsAt({ silences }: Circumstances, { limits }: Line, at: number, by:
 function linesOf(known: Circumstances, history: readonly HistoryEvent[], seen: readonly Seen[]) {
   const lines = new Map<string, Line>()
   const by = new Map(seen.map((one) => [one.event, one.by]))
+  const told = new Map(seen.map((one) => [one.event, one.toldAt]))
   const owners = new Map<string, Line>()
   const lineOf = (key: string): Line => {
     let line = lines.get(key)
@@ -206,7 +209,7 @@ function linesOf(known: Circumstances, history: readonly HistoryEvent[], seen: r
     const span = member?.spans.at(-1)
     switch (event.type) {
       case 'limit':
-        line.limits.push(event)
+        line.limits.push({ at: event.at, doneAt: told.get(event) ?? event.at, limit: event.limit })
         break
       case 'answer':
         if (event.accepted) wait(line, event, owners)
