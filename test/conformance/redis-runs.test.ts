@@ -318,6 +318,24 @@ test('the fences of a run grow in the order of its starts, also where its first 
   expect(fences).toEqual(fences.toSorted((a, b) => a - b))
 })
 
+test('the fences of a run grow also where a total comes, so that its jobs ask for their slots, and goes again', async () => {
+  const stage = await RedisStage.open(FAST)
+  const { rules } = stage.backend
+  await stage.lineUp('vwx', 0, { key: 'a/b' })
+  const [first] = await stage.hand(0, 250)
+  expect(await stage.gate(first!, 0)).toMatchObject({ kind: 'granted' })
+  const { jobs } = await stage.follow(first!.epoch, 0, { key: 'a/b' })
+  await stage.start(first!, 0)
+  await rules.change({ kind: 'set', rule: parseRule('a/', '99, 50/s') }, at(0.001))
+  const second = await granted(stage, jobs[0]!.handed, 0.02)
+  expect(await stage.start(jobs[0]!.handed, 0.02)).toBe(true)
+  await rules.change({ kind: 'unset', pattern: 'a/' }, at(0.021))
+  const third = await granted(stage, jobs[1]!.handed, 0.04)
+  expect([second.job.id, third.job.id]).toEqual(['w', 'x'])
+  expect(third.job.fence).toBeGreaterThan(second.job.fence)
+  await stage.balances()
+})
+
 test('the bucket is due again when no worker has jobs of it', async () => {
   const { stage, first, following } = await running('vw')
   await stage.lineUp('xy', 0)

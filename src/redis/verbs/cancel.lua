@@ -30,7 +30,7 @@ local bucket = read_bucket(job.key)
 if not bucket then foreign('buckets') end
 read_line(bucket)
 if is_granted then
-  ungrant(bucket, job, state, state.fence)
+  ungrant(bucket, job, state)
   answer[5] = text(state.attempt - 1)
 end
 state.worker = ARGV[3]

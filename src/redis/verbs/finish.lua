@@ -51,7 +51,7 @@ local function finish(at)
     if state.state ~= 'handed' and state.state ~= 'granted' then return '0' end
     -- It was delivered twice, and another worker has the slot.
     if state.state == 'granted' and state.worker ~= said then return '0' end
-    if bucket.granted == id then unreserve(bucket, state.fence) end
+    if bucket.granted == id then unreserve(bucket) end
     send_back(bucket, meta, id, now)
     -- The worker has no handler for it, and jobs that have one are not to wait behind it in the transport again and again.
     if number(delay) > 0 then bucket.from = math.max(bucket.from, now + number(delay)) end

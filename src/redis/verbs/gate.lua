@@ -67,7 +67,7 @@ local function answer(at)
   local is_void = missed ~= '' and number(missed) == state.slot or now > state.slot + FARTHEST_SLOT
     or state.slot > now + FARTHEST_SLOT
     or bucket.paused == 1 or bucket.frozen > now or bucket.member and not is_first
-  if not is_first and (is_void or bucket.granted ~= id) then ungrant(bucket, job, state, state.fence) end
+  if not is_first and (is_void or bucket.granted ~= id) then ungrant(bucket, job, state) end
   local slot, start_at, due, latest = state.slot, math.max(state.slot, now), state.slot, INF
   if state.state == 'handed' then
     if bucket.paused == 0 then slot, start_at, due, latest = grant(bucket, meta, job, state, worker, now, lead, off) end
@@ -82,18 +82,18 @@ local function answer(at)
       return { 'returned' }
     end
     if is_late then
-      ungrant(bucket, job, state, INF)
+      ungrant(bucket, job, state)
       if not is_first then state.attempt = state.attempt - 1 end
       state.worker = worker
       end_waiting(bucket, meta, job, state, 'expired', now)
       return { 'expired', text(now), job.key, text(job.cost), text(state.attempt) }
     end
+    -- One that is granted anew keeps its fence: it may be of a run, and those behind it have theirs already.
     if is_first then
       state.attempt = state.attempt + 1
+      state.fence = next_stamp(meta, 'fence', now)
       meta.granted = meta.granted + 1
     end
-    -- By its fence a job below totals is known to be charged under the quotas of now. Those of a run keep theirs, as those behind it do.
-    if is_first or bucket.member then state.fence = next_stamp(meta, 'fence', now) end
     write_state(state)
     write_bucket(bucket)
   end

@@ -61,9 +61,11 @@ test('a cut excuses no job that ended before its lease could, or that started to
 test('a cut excuses earlier where the clock of Redis was set forward in the last lease, but not before that is confirmed', () => {
   const stepped = (at: number, by: number) => {
     const step = { kind: 'step', at: at * 1_000, by, until: at * 1_000 } as const
-    return excuses({ ...plan, faults: [step] }, [cut(5, 6.2)], ran('j', 2, 20), new Map()).flatMap((event) => {
-      return event.type === 'fault' ? [event.at / SECOND] : []
-    })
+    return excuses({ ...plan, faults: [step] }, [cut(5, 6.2)], ran('j', 2, 20), new Map()).flatMap(
+      (event) => {
+        return event.type === 'fault' ? [event.at / SECOND] : []
+      },
+    )
   }
   // A lease has two seconds left when it cannot be renewed any more.
   expect(stepped(1, 86_400_000)).toEqual([])

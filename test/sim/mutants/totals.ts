@@ -29,7 +29,7 @@ export const TOTALS: readonly Mutant[] = [
     edits: [
       {
         file: `${LIB}/under.lua`,
-        find: '        family.discharge(total, charges, member.counted[index], fence)\n        family.count_handed',
+        find: '        family.discharge(total, charges, member.counted[index], member.stamp)\n        family.count_handed',
         replace: '        family.count_handed',
       },
     ],

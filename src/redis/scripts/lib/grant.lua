@@ -59,17 +59,16 @@ local function grant(bucket, meta, job, state, worker, now, lead, off)
   bucket.granted, bucket.grantedSlot, bucket.grantedCost = job.id, slot, job.cost
   bucket.handed = bucket.handed - job.cost
   if parts then usage.charge_slot(bucket, 1, now, job.settings) end
-  local latest = bucket.member and family.reserve(bucket, job, start_at, now, off) or INF
+  local latest = bucket.member and family.reserve(bucket, meta, job, start_at, now, off) or INF
   state.state, state.slot, state.onGrid, state.isSettled, state.worker = 'granted', slot, on_grid, false, worker
   return slot, start_at, had_slot and since or slot, latest
 end
 
--- Takes the slot away from a job that was granted it and has not started; one of a run has none. `fence`: of when it was
--- granted.
-local function ungrant(bucket, job, state, fence)
+-- Takes the slot away from a job that was granted it and has not started; one of a run has none.
+local function ungrant(bucket, job, state)
   state.state = 'handed'
   if bucket.granted ~= state.id then return end
-  unreserve(bucket, fence)
+  unreserve(bucket)
   bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
   bucket.handed = bucket.handed + job.cost
 end

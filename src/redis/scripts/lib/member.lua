@@ -2,8 +2,9 @@
 -- of: family
 
 do
-  -- What the record of a bucket has at its end where the bucket is below totals: the slots that it has of them, and its place.
-  local SLOTS, SLOT, PLACE, PLACE_SIZE, WITHOUT_SLOTS = '<Bs', '<dd', '<ddB', 17, '<BsddB'
+  -- What the record of a bucket has at its end where the bucket is below totals: the slots that it has of them, with the stamp of when
+  -- it was granted these, and its place.
+  local SLOTS, SLOT, PLACE, PLACE_SIZE, WITHOUT_SLOTS = '<Bsd', '<dd', '<ddB', 17, '<BsddB'
   -- Where a bucket was below no total.
   local NONE = {}
 
@@ -11,7 +12,7 @@ do
     local slots, chain, weight, tag, standing, stop = struct.unpack(WITHOUT_SLOTS, raw, at)
     local member = { weight = weight, tag = tag, standing = standing, chain = chain, slots = {}, counted = {}, totals = false }
     if slots > 0 then
-      stop = stop - PLACE_SIZE
+      member.stamp, stop = struct.unpack('<d', raw, stop - PLACE_SIZE)
       for index = 1, slots do member.slots[index], member.counted[index], stop = struct.unpack(SLOT, raw, stop) end
       member.weight, member.tag, member.standing, stop = struct.unpack(PLACE, raw, stop)
     end
@@ -24,7 +25,7 @@ do
     if #member.slots == 0 then return struct.pack(WITHOUT_SLOTS, 0, member.chain, member.weight, member.tag, member.standing) end
     local slots, place = {}, struct.pack(PLACE, member.weight, member.tag, member.standing)
     for index, slot in ipairs(member.slots) do slots[index] = struct.pack(SLOT, slot, member.counted[index]) end
-    return struct.pack(SLOTS, #member.slots, member.chain) .. table.concat(slots) .. place
+    return struct.pack(SLOTS, #member.slots, member.chain, member.stamp) .. table.concat(slots) .. place
   end
 
   -- The tag of a bucket that takes part, by its record; nil: it does not, or is not below totals.
@@ -46,7 +47,7 @@ do
     family.keep_chain(text, book, now)
     bucket.member = {
       weight = weight, tag = before.tag, standing = before.standing, chain = text, reweighed = (before.reweighed or 0) + family.weigh(weight) - family.weigh(before.weight),
-      slots = before.slots, counted = before.counted,
+      slots = before.slots, counted = before.counted, stamp = before.stamp,
     }
   end
 

@@ -66,9 +66,9 @@ local function reserve(bucket, cost, now)
 end
 
 -- Gives back the last slot. It is always the last that is given back: no other is granted before a granted job has started. The
--- limit may have been lowered since it was granted. `fence`: of its job.
-local function unreserve(bucket, fence)
-  if bucket.member then family.unreserve(bucket, fence) end
+-- limit may have been lowered since it was granted.
+local function unreserve(bucket)
+  if bucket.member then family.unreserve(bucket) end
   if usage.of(bucket) then usage.charge_slot(bucket, -1) end
   bucket.next = math.max(bucket.grantedSlot, bucket.lastStart - bucket.tolerance + spacing_after_start(bucket))
   bucket.carry = 0

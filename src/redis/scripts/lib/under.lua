@@ -69,8 +69,10 @@ do
   -- Reserves a slot of each total for a start from `start_at` on. Returns the latest time of that. A worker waits for as long as its
   -- clock may be ahead, and may start later by as much as it may be behind, both `off`: where that leaves it too little time, those behind
   -- it wait as well.
-  function family.reserve(bucket, job, start_at, now, off)
+  function family.reserve(bucket, meta, job, start_at, now, off)
     local member = bucket.member
+    -- It tells whether what is charged now stands where it was counted. The fence of the job may be older: it can be granted anew.
+    member.stamp = next_stamp(meta, 'fence', now)
     local latest, uses = INF, math.min(FARTHEST_SLOT, off)
     for index, total in ipairs(family.totals_of(bucket)) do
       local due = math.max(total.next, total.frozen)
@@ -97,14 +99,14 @@ do
     return latest
   end
 
-  -- Gives the slots back that a job of that fence was granted. Those behind it stand: so only the last one of a total is free again.
-  function family.unreserve(bucket, fence)
+  -- Gives the slots back that the job was granted. Those behind it stand: so only the last one of a total is free again.
+  function family.unreserve(bucket)
     local member = bucket.member
     for index, total in ipairs(family.totals_of(bucket)) do
       local slot = member.slots[index]
       if slot then
         local _, charges = family.use_of(total, bucket.granted, bucket.grantedCost)
-        family.discharge(total, charges, member.counted[index], fence)
+        family.discharge(total, charges, member.counted[index], member.stamp)
         family.count_handed(total, charges, 1)
         if total.grantedSlot == member.counted[index] - total.tolerance then
           total.next = math.max(slot, total.lastStart - total.tolerance + spacing_after_start(total))
