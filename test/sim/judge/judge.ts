@@ -10,6 +10,7 @@ import { judgeBooks } from './books.ts'
 import { judgeErrors } from './errors.ts'
 import { excuses, travelOf } from './excuses.ts'
 import { judgeFences } from './fences.ts'
+import { isOfHiddenStep } from './hidden-steps.ts'
 import { judgeLiveness } from './liveness.ts'
 import { doubtfulFrom, judgeAroundLosses } from './losses.ts'
 import { lostReturns, withLost } from './lost-returns.ts'
@@ -67,7 +68,10 @@ export function judge(
   const sets = judgeSets({ plan, struck: scene.struck, asked: record.asked }, lasting, lagBefore)
   const ofParts = judgeParts(parts, scene.struck, lagBefore)
   const broken = [...breaches, ...sets, ...ofParts].filter(
-    (breach) => !isOfNewcomer(breach, known, record.seen) && !isOfSmallStep(breach, known),
+    (breach) =>
+      !isOfNewcomer(breach, known, record.seen) &&
+      !isOfSmallStep(breach, known) &&
+      !isOfHiddenStep(breach, known),
   )
   const failures: Failure[] = [
     ...[...broken, ...judgeStandstill(scene, lasting)].map(({ law, at, message }) => ({
