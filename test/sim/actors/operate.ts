@@ -11,8 +11,11 @@ import type { Payload, Scene } from './scene.ts'
 
 /** When a store is surely back that lost something; milliseconds. */
 const AFTER_LOSS = 100
+const NEVER = Number.POSITIVE_INFINITY
 /** A change of the rule book reads it, writes it, and applies it to the buckets; with more shards than one it writes it again. */
 const REQUESTS_OF_CHANGE = 3
+/** A change that takes longer is made at a time that is not known well enough; microseconds. */
+const KNOWN_WITHIN = 300_000
 
 /** Does what the plan says beside the jobs, and looks at things; resolves when all is done. */
 export async function operate(scene: Scene, shaper: Shaper<Payload>, process: SimProcess): Promise<void> {
@@ -50,7 +53,7 @@ async function carryOut(
   action: Action,
 ): Promise<unknown> {
   // While the answer is not known it may have happened at any time since.
-  const surely = async <Answer>(what: () => Promise<Answer>, requests = 1) => {
+  const surely = async <Answer>(what: () => Promise<Answer>, requests = 1, knownWithin = NEVER) => {
     const from = process.read()
     const tries = scene.record.unavailable.length
     let askedAt = from
@@ -64,11 +67,12 @@ async function carryOut(
       requests,
     )
     const isLater = scene.record.unavailable.length > tries
-    if (isLater) scene.unsure.push({ from, until: process.read() })
+    const until = process.read()
+    if (isLater || until - from > knownWithin) scene.unsure.push({ from, until })
     return { from, askedAt, answer, isLater }
   }
   const change = (what: () => Promise<unknown>) =>
-    surely(what, REQUESTS_OF_CHANGE + (scene.plan.shards > 1 ? 1 : 0))
+    surely(what, REQUESTS_OF_CHANGE + (scene.plan.shards > 1 ? 1 : 0), KNOWN_WITHIN)
   switch (action.do) {
     case 'cancel':
       return surely(() => shaper.cancel(action.id))

@@ -143,6 +143,17 @@ test('an excuse lets one job lose its place, where one came back in the time of 
   expect(none).toEqual([])
 })
 
+test('the time of an excuse is longer by outages for all, in which nothing comes back', () => {
+  const death = cut(5, 5, { isDeath: true, cause: 'itself' })
+  const outage = cut(5.2, 48, { process: 'producer-1', cause: 'everything', breaks: true })
+  const places = (silences: readonly Silence[]) =>
+    excuses(plan, silences, ran('j', 4, 20), new Map(), [cameBack('j', 58)]).filter(
+      (event) => event.type === 'crash' && event.handed > 0 && event.at > 50 * SECOND,
+    )
+  expect(places([death])).toEqual([])
+  expect(places([death, outage])).toMatchObject([{ handed: 1 }])
+})
+
 test('a short cut in which a process closes lets a job that has its slot lose its place, and excuses no second start', () => {
   const found = (leaving: ReadonlyMap<string, number>) =>
     excuses(plan, [cut(5, 5.1)], ran('j', 4.9, 9), leaving, [cameBack('a', 8)])

@@ -56,6 +56,11 @@ export function excuses(
   recovered: readonly Recovered[] = [],
 ): HistoryEvent[] {
   const names = new Set(silences.map(({ process }) => process))
+  // While Redis is away no lease ends.
+  const away = new Map(
+    silences.flatMap(({ cause, from, until }) => (cause === 'everything' ? [[from, until]] : [])),
+  )
+  const outages = [...away].reduce((sum, [from, until]) => sum + (until - from) / 1_000, 0)
   return [...names].flatMap((name) => {
     const lease = leaseOf(plan, name)
     if (lease === undefined) return []
@@ -74,7 +79,7 @@ export function excuses(
       const wasHeard = index === 0 || own[index - 1]!.until <= blind.from - lease * 1_000
       return [
         ...(mayStartAgain ? faultsOf(plan, blind, runs, lease, wasHeard) : []),
-        ...(keepsSlots ? crashesOf(blind, recovered, seen, lease) : []),
+        ...(keepsSlots ? crashesOf(blind, recovered, seen, lease + outages) : []),
       ]
     })
   })
@@ -240,9 +245,9 @@ function crashesOf(
   { from, until }: Blindness,
   recovered: readonly Recovered[],
   seen: readonly Seen[],
-  lease: number,
+  leaseMs: number,
 ): HistoryEvent[] {
-  const latest = until + (lease + RECOVERED) * 1_000
+  const latest = until + (leaseMs + RECOVERED) * 1_000
   const came = recovered.filter(({ at }) => at >= from && at <= latest)
   return [
     { type: 'crash', at: from, handed: 0 },
