@@ -142,3 +142,45 @@ test.each([
     expect(answers.map(({ kind }) => kind)).toEqual(['returned', 'returned'])
   },
 )
+
+test.each([
+  ['jumps', 'jump', 86_400],
+  ['is set forward by a second', 'step', 1],
+  ['is set back', 'jump', -5],
+] as const)(
+  'a total keeps its pace behind a slot that was granted before the clock of Redis %s, and is used after that',
+  async (_, reason, by) => {
+    const backend = await openRedisBackend({
+      limits: { 'a/*': '9, 100/s', 'a/': '900, 5/s' },
+      openedAt: at(0),
+    })
+    onTestFinished(() => backend.wakes.stop())
+    const { verbs } = backend
+    const ask = (job: Claim['jobs'][number], more: { readonly missed?: number } = {}) => {
+      return { ...job, worker: 'test', lead: 0, error: 0, lease: 60 * SECOND, ...more }
+    }
+    for (const [id, key] of ['a/1', 'a/2', 'a/1'].entries())
+      await verbs.admit(request(`job-${id}`, { key }), at(10))
+    const [first, second] = (await claim(verbs, at(10), 250_000, 2)).jobs
+    await startHanded(verbs, first!, at(10))
+    const [slot] = (await verbs.gate(0, [ask(second!)], at(10.1))).answers as readonly Grant[]
+    expect(slot).toMatchObject({ kind: 'granted', startAt: at(10.2) })
+    // The worker of the second job has not noticed, and starts it in 50 ms.
+    const set = 10.15 + by
+    const [third] = (await claim(verbs, at(set), 250_000, 2)).jobs
+    await verbs.gate(0, third === undefined ? [] : [ask(third)], at(set))
+    await verbs.quarantine(0, at(set + 0.001), reason, by * SECOND)
+    const starts: number[] = []
+    for (let hundredth = 1; hundredth < 200 && starts.length === 0; hundredth++) {
+      const now = at(set + hundredth / 100)
+      const waiting =
+        third === undefined || hundredth > 1 ? (await claim(verbs, now, 250_000, 2)).jobs : [third]
+      for (const job of waiting) {
+        const [answer] = (await verbs.gate(0, [ask(job, { missed: at(set) })], now)).answers
+        if (answer?.kind === 'granted') starts.push((answer.startAt - at(set)) / SECOND)
+      }
+    }
+    expect(starts).toHaveLength(1)
+    expect(starts[0]).toBeGreaterThanOrEqual(0.24)
+  },
+)

@@ -29,7 +29,7 @@ export const TOTALS: readonly Mutant[] = [
     edits: [
       {
         file: `${LIB}/under.lua`,
-        find: '        family.discharge(total, charges, member.counted[index], member.stamp)\n        family.count_handed',
+        find: '        if charges then usage.discharge(total, charges, member.counted[index], member.stamp) end\n        family.count_handed',
         replace: '        family.count_handed',
       },
     ],

@@ -12,8 +12,8 @@ do
     for index, total in ipairs(totals) do
       local slot = member.slots[index]
       local _, charges = family.use_of(total, state.id, state.cost)
-      if slot then family.discharge(total, charges, member.counted[index], member.stamp) end
-      family.charge(total, charges, at + clock_error(total))
+      if slot and charges then usage.discharge(total, charges, member.counted[index], member.stamp) end
+      if charges then usage.charge(total, charges, usage.counted_at(total, at)) end
       -- It had no slot when the total came, or the total has one slot at a time, or its process was stopped after its last look at the clock.
       if not slot or at > member.counted[index] - clock_error(total) then
         local next_ = at + spacing(total, total.warmth, state.cost)

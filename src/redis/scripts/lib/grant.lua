@@ -14,9 +14,10 @@ local function allow_for_steps(bucket, steps, now)
   else postpone_after(bucket, bucket.lastStart, spacing_after_start(bucket) + loss.stepped_since(steps, bucket.lastStart), now) end
 end
 
--- Corrects the bucket after its clock was set back. After a jump of the clock, the bucket waits the whole interval of its last
--- start, counted from the jump; after a loss, the interval of the costliest job that may have been lost.
-local function allow_for_clock(bucket, meta, now)
+-- Corrects the bucket after its clock was set back. After a jump of the clock, it waits the whole interval of its last start, counted
+-- from the jump; after a loss, that of the costliest job that may have been lost. `is_used`: a total has granted slots that may be used
+-- by a worker that does not know yet that the clock was moved.
+local function allow_for_clock(bucket, meta, now, is_used)
   local farthest = farthest_next(bucket, now)
   if bucket.next > farthest then bucket.next, bucket.carry = farthest, 0 end
   local known = math.max(spacing(bucket, bucket.lastWarmth, bucket.lastCost), spacing_after_start(bucket))
@@ -26,6 +27,8 @@ local function allow_for_clock(bucket, meta, now)
   -- A bucket without a last start may have been forgotten before the clock jumped.
   if meta.quarantine ~= 0 then postpone_after(bucket, meta.quarantine, gap_after(bucket.lastStart == -INF and meta.costliest or 1), now) end
   if #meta.steps > 0 then allow_for_steps(bucket, loss.steps(meta, now), now) end
+  local moved_at = is_used and loss.moved_at(meta) or 0
+  if moved_at ~= 0 then postpone_after(bucket, moved_at, 2 * FARTHEST_SLOT + gap_after(meta.costliest), now) end
   -- A slot may be lost, too, that was granted just before: its worker may use it until then.
   if meta.lostAt ~= 0 then
     postpone_after(bucket, meta.lostAt, 2 * FARTHEST_SLOT + gap_after(meta.lostCost), now)
@@ -76,9 +79,7 @@ end
 -- When a job was started, by its worker's report. The worker may not know that the clock was moved: a start in the future, or
 -- before the last move, counts as now.
 local function started_by(meta, at, now)
-  local last = #meta.steps > 0 and loss.last_step_at(meta) or 0
-  if at > now + FARTHEST_SLOT or at < math.max(meta.quarantine, last) then return now end
-  return at
+  return (at > now + FARTHEST_SLOT or at < loss.moved_at(meta)) and now or at
 end
 
 -- By how much the clocks of two workers may differ: a worker waits for no more of its error than that leaves.

@@ -12,10 +12,6 @@ do
   -- With less tolerance no worker could be sure to start in time: then a total has one slot at a time, as a bucket has.
   local LEAST_TOLERANCE = 4000
 
-  function family.charge(total, charges, at) return charges and usage.charge(total, charges, at) end
-
-  function family.discharge(total, charges, at, fence) return charges and usage.discharge(total, charges, at, fence) end
-
   -- A late start must not come right behind a later one that keeps others away for longer than the tolerance: that one waits for it.
   function family.after_grants(bucket, total, cost)
     if total.grants <= family.grants_of(bucket) or cost * total.interval <= total.tolerance then return -INF end
@@ -28,8 +24,9 @@ do
     local totals, own, charges = family.totals_of(bucket), usage.of(bucket), {}
     usage.work = usage.work + WORK * #totals
     for index, total in ipairs(totals) do
-      allow_for_clock(total, meta, now)
-      if total.paused == 1 or usage.is_full(total, total.running + total.grants - family.grants_of(bucket)) then return nil end
+      local others = total.grants - family.grants_of(bucket)
+      allow_for_clock(total, meta, now, others > 0)
+      if total.paused == 1 or usage.is_full(total, total.running + others) then return nil end
       due = math.max(due, total.next, total.frozen, family.after_grants(bucket, total, job.cost))
       charges[index] = select(2, family.use_of(total, job.id, job.cost))
     end
@@ -89,7 +86,7 @@ do
         if parts then
           for at = 1, #parts.counted do forward.forget(use[at].ends, use[at].used, now) end
           -- It is known only later when it started: until then it counts as long as it can.
-          family.charge(total, usage.charges_of(parts, job.id, job.cost), until_)
+          usage.charge(total, usage.charges_of(parts, job.id, job.cost), until_)
         end
       end
       member.slots[index], member.counted[index] = slot, until_
@@ -106,7 +103,7 @@ do
       local slot = member.slots[index]
       if slot then
         local _, charges = family.use_of(total, bucket.granted, bucket.grantedCost)
-        family.discharge(total, charges, member.counted[index], member.stamp)
+        if charges then usage.discharge(total, charges, member.counted[index], member.stamp) end
         family.count_handed(total, charges, 1)
         if total.grantedSlot == member.counted[index] - total.tolerance then
           total.next = math.max(slot, total.lastStart - total.tolerance + spacing_after_start(total))
