@@ -336,6 +336,21 @@ test('the fences of a run grow also where a total comes, so that its jobs ask fo
   await stage.balances()
 })
 
+test.each(['9, 30/s', '9, 100/s, 9/minute'])(
+  'what a lost answer named is named again, also where the limit became %s and more was handed over meanwhile',
+  async (limit) => {
+    const { stage, first, jobs } = await running('vwx')
+    await stage.start(first, 0)
+    await stage.backend.rules.change({ kind: 'set', rule: parseRule('*', limit) }, at(0.001))
+    await stage.lineUp('yz', 0.002)
+    expect((await stage.hand(0.3, 250)).map(({ id }) => id)).toContain('y')
+    const again = await stage.follow(first.epoch, 0.31, { most: 0 })
+    expect(again.jobs.map(({ handed }) => handed)).toEqual(jobs.map(({ handed }) => handed))
+    expect((await stage.follow(first.epoch, 0.31, { most: 0, worker: 'w2' })).jobs).toEqual([])
+    await stage.balances()
+  },
+)
+
 test('the bucket is due again when no worker has jobs of it', async () => {
   const { stage, first, following } = await running('vw')
   await stage.lineUp('xy', 0)

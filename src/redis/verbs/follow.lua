@@ -28,17 +28,20 @@ local function add(answer, job, state, earliest, latest)
     text(job.admittedAt), text(state.attempt), text(state.fence), job.traceparent }) do answer[#answer + 1] = value end
 end
 
--- Whether the worker has all jobs of the bucket that were handed over, and knows them. Where an answer was lost, this one names them again.
-local function has_all(bucket, known, answer)
+-- Whether the worker has all jobs of the bucket that were handed over, and knows them. Where an answer was lost, this one names them
+-- again; since the bucket may have got another limit, others may stand behind them by then.
+local function has_all(bucket, known, is_again, answer)
   read_line(bucket)
   if bucket.inHanded == 0 then return false end
-  local members = redis.call('LRANGE', K.handed .. bucket.suffix, -MOST, -1)
+  local members = redis.call('LRANGE', K.handed .. bucket.suffix, is_again and 0 or -MOST, -1)
   local last = read_state(parse_member(members[#members] or ''))
-  if last.state ~= 'granted' or last.worker ~= worker then return false end
-  if last.epoch <= known then return true end
+  local is_mine = last.state == 'granted' and last.worker == worker
+  if not is_mine and not is_again then return false end
+  if is_mine and last.epoch <= known then return true end
   for _, member in ipairs(members) do
     local state = read_state(parse_member(member))
-    local job = state.epoch > known and state.state == 'granted' and bucket.granted ~= state.id and read_job(state.id)
+    local is_lost = state.epoch > known and state.state == 'granted' and state.worker == worker and bucket.granted ~= state.id
+    local job = is_lost and read_job(state.id)
     if job then add(answer, job, state, state.slot, state.slot + 2 * FARTHEST_SLOT) end
     left = left - 1
   end
@@ -86,7 +89,7 @@ local function answer_to(key, known, most, share)
   local answer = { 'run', text(bucket.interval), text(bucket.tolerance), bucket.pattern }
   -- None waits behind the one that the worker has. Many a question finds that.
   if most > 0 and bucket.inHanded + bucket.inLine + retrying(bucket) <= 1 then return answer end
-  local is_whole, has_rest = pcall(has_all, bucket, known, answer)
+  local is_whole, has_rest = pcall(has_all, bucket, known, most == 0, answer)
   if not is_whole then return { 'foreign' } end
   if has_rest then extend(bucket, most, share, answer) end
   return answer

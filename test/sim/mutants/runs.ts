@@ -39,12 +39,13 @@ export const RUNS: readonly Mutant[] = [
   {
     name: 'run-of-two-workers',
     subject: 'runs',
+    seeds: 400,
     what: 'a worker gets jobs of a bucket of which another has some that have not started',
     edits: [
       {
         file: 'src/redis/verbs/follow.lua',
-        find: "if last.state ~= 'granted' or last.worker ~= worker then return false end",
-        replace: "if last.state ~= 'granted' or last.worker ~= worker then return true end",
+        find: 'if not is_mine and not is_again then return false end',
+        replace: 'if not is_mine and not is_again then return true end',
       },
     ],
   },
@@ -55,8 +56,8 @@ export const RUNS: readonly Mutant[] = [
     edits: [
       {
         file: 'src/redis/verbs/follow.lua',
-        find: '  if last.epoch <= known then return true end\n',
-        replace: '  if last.epoch > 0 then return true end\n',
+        find: 'if is_mine and last.epoch <= known then return true end',
+        replace: 'if is_mine then return true end',
       },
     ],
   },

@@ -99,6 +99,12 @@ export function hesitation(random: Random, part: string): Fault[] {
   ]
 }
 
+/** What a process asks for happens, and no answer arrives. */
+export function unheard(random: Random, part: string, at: number, lasts: number): Fault {
+  const when = { at, event: random.between(1, 30) }
+  return { kind: 'hold', part, when, for: lasts, direction: 'back', until: at + 3_000 + lasts }
+}
+
 export function outage(
   random: Random,
   part: string,

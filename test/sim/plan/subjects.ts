@@ -11,6 +11,7 @@ import {
   outage,
   settling,
   stop,
+  unheard,
   workers,
   zombie,
 } from './subject-parts.ts'
@@ -57,7 +58,8 @@ export const SUBJECTS = {
     const lasts = random.between(500, 3_000)
     return {
       keys: own,
-      workers: workers(random, [1_000, 2_500]).map((worker) => ({
+      // What waits for the end of a long lease cannot be taken for one that was lost.
+      workers: workers(random, random.chance(0.5) ? [9_000, 10_000] : [1_000, 2_500]).map((worker) => ({
         ...worker,
         concurrency: random.pick([2, 10, 100]),
       })),
@@ -70,6 +72,7 @@ export const SUBJECTS = {
         () => zombie(random),
         () => [stop(random, at, lasts)],
         () => [outage(random, random.pick(['all', 'worker-1']), at, lasts, random.pick(['hold', 'refuse']))],
+        () => [unheard(random, 'worker-1', random.between(10, 700), random.between(1_600, 3_000))],
         () => [{ kind: 'step', at, by: random.between(-60_000, 60_000), until: at } as const],
         () => [{ kind: 'restart', at, down: lasts, keeps: 'all', until: at + lasts } as const],
       ])(),
