@@ -158,7 +158,11 @@ const TABLE = {
     what: 'after a loss a bucket does not wait for a slot that was granted before',
     law: 'L2 spacing',
     setup: { jobs: ONE, retries: 1, lookAhead: 1, ...rolledBack },
-    patch: { script: 'gate', from: '2 * FARTHEST_SLOT + gap_after', to: 'gap_after' },
+    patch: {
+      script: 'gate',
+      from: '2 * FARTHEST_SLOT + gap_after(meta.lostCost)',
+      to: 'gap_after(meta.lostCost)',
+    },
   },
   'no-quarantine': {
     what: 'a loss is not noticed',
