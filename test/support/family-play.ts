@@ -73,8 +73,9 @@ export class FamilyPlay {
 
   async step(step: Step): Promise<void> {
     await this.#expire()
-    // A slower limit would count the last start of a bucket that is remembered still.
-    await this.#all((driver) => driver.forget(this.now))
+    // A slower limit would count the last start of a bucket that is remembered still. Before the first start none is; and the claim
+    // that forgets on Redis, which looks far back, would find a family that was never used to be due for ever.
+    if (this.starts > 0) await this.#all((driver) => driver.forget(this.now))
     if (this.#paused.length > 2) await this.#hold('resume', this.#paused[0]!, 0)
     await this.#do(step)
     await this.#look()

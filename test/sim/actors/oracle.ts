@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Audit } from '../../../src/conformance/history.ts'
 import { isVelvetRopeError, type JobView, type Shaper } from '../../../src/index.ts'
 import { isTurnId } from '../../support/turn-id.ts'
+import { isLossy } from '../plan/fault.ts'
 import type { SimProcess } from '../world/process.ts'
 import type { Payload, Scene } from './scene.ts'
 
@@ -213,12 +214,14 @@ export class Oracle {
 
   /**
    * A turn that ended just before the clock of the store was set forward by more than the store knows it for, while the answer was lost:
-   * the end was heard by no process. Had it been lost instead, the audit would count fewer ends.
+   * the end was heard by no process. Had it been lost instead, the audit would count fewer ends; a store that loses what it had counts none.
    */
   #isForgottenEarly(id: string): boolean {
     const { plan, record } = this.#scene
     const isForgotten = plan.faults.some((fault) => fault.kind === 'step' && fault.by >= TURNS_KNOWN_FOR)
-    return isForgotten && isTurnId(id) && record.isAnswered(id) && !record.hasEnd(id)
+    return (
+      isForgotten && !plan.faults.some(isLossy) && isTurnId(id) && record.isAnswered(id) && !record.hasEnd(id)
+    )
   }
 
   #endOf({ id, state, endedAt }: JobView) {

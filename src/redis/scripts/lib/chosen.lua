@@ -71,6 +71,8 @@ do
           total = outermost
         elseif is_total(name) then
           total = family.total(name) or foreign('totals')
+          -- It was held back, and begins by now; so it does later, where it has to wait for a total above it.
+          if total.tag ~= tag then family.touch(total) end
           total.tag = tag
         else
           local bucket = with_lists(name)
