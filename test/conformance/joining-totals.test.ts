@@ -47,3 +47,39 @@ describe.each(DRIVERS)('%s: a job that comes back to its line below a total', (_
     expect(facts?.wait?.under?.waitAtMost).toBeLessThan(10 * SECOND)
   })
 })
+
+describe.each(DRIVERS)('%s: a family that was held back', (_, open) => {
+  test('keeps the tag with which it was chosen, also where a larger use lets others fall further behind', async () => {
+    const own = `${PACE}, 1 at once`
+    const limits = { '*': PACE, 'a/': `${PACE}, 40 tokens/minute 1 each`, 'a/p/': own, 'a/t': own }
+    const driver = await openFor(open, limits)
+    const admit = (id: string, key: string, tokens: number, seconds: number) =>
+      driver.admit(request(id, { key, costs: { tokens } }), at(seconds))
+    const startAll = async (from: number, most: number) => {
+      const ids: string[] = []
+      for (let n = 0; n < most; n++) {
+        const job = await driver.startNext(at(from + n / 100))
+        if (job !== undefined) ids.push(job.id)
+        if (job?.key === 'a/s') await driver.finish(job.id, COMPLETED, at(from + n / 100))
+      }
+      return ids
+    }
+    await admit('p1', 'a/p/x', 1, 0)
+    await admit('p2', 'a/p/x', 1, 0)
+    expect(await startAll(0, 1)).toEqual(['p1'])
+    for (let n = 0; n < 60; n++) await admit(`s${n}`, 'a/s', 1, 0.01)
+    expect(await startAll(0.02, 19)).toHaveLength(19)
+    await admit('t1', 'a/t', 1, 0.3)
+    await admit('t2', 'a/t', 1, 0.3)
+    const rest = await startAll(0.4, 30)
+    expect([rest.length, rest.includes('t1')]).toEqual([20, true])
+    // The family could go, but the quota of the total above it has no room.
+    await driver.finish('p1', COMPLETED, at(1))
+    expect(await startAll(1, 1)).toEqual([])
+    // From now on one may be further behind.
+    await admit('large', 'a/s', 10, 1.1)
+    await admit('p3', 'a/p/y', 1, 1.2)
+    await driver.finish('t1', COMPLETED, at(1.3))
+    expect(await startAll(63, 2)).toEqual(['t2', 'p3'])
+  })
+})
