@@ -50,6 +50,18 @@ export const RUNS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'run-answer-lost-behind-others',
+    subject: 'passing totals',
+    what: 'a worker is not told again which jobs it was given where others were handed over behind them',
+    edits: [
+      {
+        file: 'src/redis/verbs/follow.lua',
+        find: 'if not is_mine and not is_again then return false end',
+        replace: 'if not is_mine then return false end',
+      },
+    ],
+  },
+  {
     name: 'run-answer-lost',
     subject: 'runs',
     what: 'a worker that did not hear which jobs it was given is not told again, and they wait for the end of their leases',

@@ -48,6 +48,31 @@ export const TOTALS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'slots-out-forgotten',
+    subject: 'clock above slots',
+    what: 'after a move of the clock a total does not wait for slots that a worker which has not noticed may still use',
+    edits: [
+      {
+        file: `${LIB}/under.lua`,
+        find: 'allow_for_clock(total, meta, now, others > 0)',
+        replace: 'allow_for_clock(total, meta, now)',
+      },
+    ],
+  },
+  {
+    name: 'fence-granted-anew',
+    subject: 'passing totals',
+    what: 'a job of a run that asks for its slot below a total gets a new fence, and those behind it keep theirs',
+    edits: [
+      {
+        file: 'src/redis/verbs/gate.lua',
+        find: '    write_state(state)\n    write_bucket(bucket)\n',
+        replace:
+          "    if bucket.member then state.fence = next_stamp(meta, 'fence', now) end\n    write_state(state)\n    write_bucket(bucket)\n",
+      },
+    ],
+  },
+  {
     name: 'wait-without-shares',
     subject: 'promised waits',
     seeds: 10,

@@ -1,6 +1,6 @@
 import type { Random } from '../world/random.ts'
 import type { KeyPlan, Plan } from './plan.ts'
-import { jobs, keys } from './subject-parts.ts'
+import { jobs, keys, unheard, workers } from './subject-parts.ts'
 
 /** Runs about families of keys below totals. */
 export const OF_TOTALS = {
@@ -74,6 +74,38 @@ export const OF_TOTALS = {
       totals: [{ ...total('f/', random.between(20, 40)), tolerance: 4, quotas: [{ amount, window: 8_000 }] }],
       jobs: jobs(random, amount, { on: own, span: 300 }),
       network: { there: way, back: way, splits: 0 },
+    }
+  },
+  /** The clock of Redis is moved while one worker has a slot, and another asks for the next one. */
+  'clock above slots': (random) => {
+    const own = children(random, 4, [20, 60])
+    const at = random.between(200, 1_200)
+    const by = random.pick([86_400_000, random.between(1_000, 60_000), random.between(300, 1_900)])
+    return {
+      keys: own,
+      totals: [total('f/', random.between(4, 12))],
+      workers: workers(random, [8_000, 10_000]),
+      jobs: jobs(random, 24, { on: own, span: 300 }),
+      faults: [{ kind: 'step', at, by, until: at }],
+    }
+  },
+  /** Workers have jobs of fast keys as a total comes, and it goes while some of them have asked for their slots; answers may be lost meanwhile. */
+  'passing totals': (random) => {
+    const own = children(random, 2, [300, 700])
+    const over = total('f/', random.between(60, 120))
+    const isUnheard = random.chance(0.5)
+    const at = random.between(20, 90)
+    const goesAfter = isUnheard ? random.between(3_000, 5_000) : random.between(15, 60)
+    return {
+      keys: own,
+      totals: [{ ...over, comesLate: true as const }],
+      workers: workers(random, [9_000, 10_000]),
+      jobs: jobs(random, 90, { on: own, span: 100, takes: [0, 5] }),
+      actions: [
+        { do: 'limit', at, ...over, quotas: [] },
+        { do: 'unset', at: at + goesAfter, key: 'f/' },
+      ],
+      faults: isUnheard ? [unheard(random, 'worker-1', at - 20, random.between(1_600, 3_000))] : [],
     }
   },
 } as const satisfies Record<string, (random: Random) => Partial<Plan>>
