@@ -174,4 +174,12 @@ test('a loss excuses what it can have taken, and nothing before or long after', 
   expect(breaches(events, { struck: loss(0.2) })).toEqual(['L10 1.9'])
   const limits = [{ do: 'limit', at: 100, key: 'k', capacity: 1, rate: { count: 1, per: 1_000 } }] as const
   expect(breaches(events, { struck: loss(0.2), plan: { actions: limits } })).toEqual([])
+  const settledLate = [
+    limit(TOKENS),
+    started(1, 0.5, 6),
+    settled(1, 1.2, 9),
+    ended(1, 1.3),
+    ...ran(2, 1.25, 2),
+  ]
+  expect(breaches(settledLate, { struck: loss(0.2) })).toEqual([])
 })

@@ -37,7 +37,14 @@ export function judgeSets(
   const lag = granted + longestAnswer(asked)
   const whole = [...history, ...unanswered(asked, history)].sort((a, b) => a.at - b.at)
   const breaches = spansOf(known, granted).flatMap(({ from, until }) => {
-    const part = whole.filter(({ type, at }) => at < until && (type === 'limit' || at >= from))
+    const before = new Set(
+      whole.flatMap((event) => (event.type === 'start' && event.at < from ? [nameOf(event)] : [])),
+    )
+    // What started before is not judged, so neither is what is settled of it.
+    const isOfBefore = (event: HistoryEvent) => event.type === 'settle' && before.has(nameOf(event))
+    const part = whole.filter(
+      (event) => event.at < until && (event.type === 'limit' || event.at >= from) && !isOfBefore(event),
+    )
     const byStore = part.map((event) => onClockOfStore(event, known))
     return checkHistory(byStore, { lag, settle: settleBefore(until), unfinished: true, midway: true })
   })
@@ -102,12 +109,16 @@ function longestAnswer(asked: readonly Asked[]): number {
   return Math.max(0, ...asked.map(({ at, until = at, answer }) => (answer === true ? until - at : 0)))
 }
 
+/** A start, and what is settled of it. */
+function nameOf({ key, fence }: { readonly key: string; readonly fence?: number }): string {
+  return `${fence} ${key}`
+}
+
 /** What ends an attempt, or shows that it is over. */
 const OVER: ReadonlySet<HistoryEvent['type']> = new Set(['start', 'return', 'end', 'release'])
 
 /** A settling that was not answered may have been carried out: then its start counts the least that was asked for. */
 function unanswered(asked: readonly Asked[], history: readonly HistoryEvent[]): HistoryEvent[] {
-  const nameOf = ({ key, fence }: { key: string; fence?: number }) => `${fence} ${key}`
   const settled = new Set(history.flatMap((event) => (event.type === 'settle' ? [nameOf(event)] : [])))
   const starts = new Map(history.flatMap((event) => (event.type === 'start' ? [[nameOf(event), event]] : [])))
   const least = new Map<string, HistoryEvent & { type: 'settle' }>()
