@@ -127,6 +127,12 @@ test('an outage for all excuses a worker with a long lease only where it was clo
   expect(faults(new Map([['worker-1', 6 * SECOND]]))).toHaveLength(1)
 })
 
+test('an outage for all extends no lease that had ended before it', () => {
+  const outage = (from: number) => cut(from, from + 1, { cause: 'everything', breaks: true, isRestart: true })
+  expect(excused([cut(5, 9), outage(8)], ran('j', 4, 20))).toEqual(['j'])
+  expect(excused([cut(5, 9), outage(6)], ran('j', 4, 20))).toEqual([])
+})
+
 function cameBack(id: string, at: number, mayHaveStarted = true) {
   return { id, key: 'k', at: at * SECOND, mayHaveStarted }
 }

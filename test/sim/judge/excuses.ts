@@ -40,8 +40,8 @@ interface Blindness {
   /** Nothing but outages that all processes share. */
   readonly isForAll: boolean
   readonly hasBroken: boolean
-  /** By so much leases were extended meanwhile; milliseconds. */
-  readonly lifted: number
+  /** By so much leases were extended meanwhile that had not ended by then; milliseconds. */
+  readonly lifts: readonly { readonly at: number; readonly by: number }[]
 }
 
 /**
@@ -120,7 +120,7 @@ function blindness(plan: Plan, silences: readonly Silence[], lease: number): Bli
       isDeath: false,
       isForAll: last.isForAll && next.isForAll,
       hasBroken: last.hasBroken || next.hasBroken,
-      lifted: last.lifted + next.lifted,
+      lifts: [...last.lifts, ...next.lifts],
     }
   }
   return result
@@ -139,7 +139,7 @@ function blindOf(plan: Plan, silence: Silence, lease: number, wasBroken: boolean
     isDeath,
     isForAll: cause === 'everything',
     hasBroken: isBroken,
-    lifted: liftOf(silence),
+    lifts: [{ at: from, by: liftOf(silence) }],
   }
 }
 
@@ -170,11 +170,12 @@ function leastLeft(plan: Plan, lease: number): number {
 }
 
 function isExcused(plan: Plan, blind: Blindness, lease: number, leftAt: number): boolean {
-  const { from, until, isDeath, isForAll, lifted } = blind
+  const { from, until, isDeath, isForAll, lifts } = blind
   if (isDeath) return true
   // A process that closes while the store is away does not wait for it beyond its leases.
   const isLeaving = leftAt <= until
-  const end = from + (leastLeft(plan, lease) + (isLeaving ? 0 : lifted)) * 1_000
+  let end = from + leastLeft(plan, lease) * 1_000
+  for (const { at, by } of isLeaving ? [] : lifts) if (at <= end) end += by * 1_000
   const earliest = earliestEnd(end, plan, blind, lease)
   if (isForAll && lease >= SAFE_LEASE && !isLeaving && earliest === end) return false
   return until >= earliest
