@@ -24,7 +24,31 @@ test('a gap is excused that is shorter by a thousandth of its interval, while a 
   expect(isExcused(5.4, '124.946', 1.8)).toBe(true)
   expect(isExcused(5.6, '124.946', 1.8)).toBe(false)
   expect(isExcused(2.2, '124.946', 2.1)).toBe(false)
-  expect(isExcused(2.2, '124.946', -1.8)).toBe(false)
+})
+
+test('a gap is excused that is shorter by a small step back, while a slow way explains that', () => {
+  const way = { least: 18_000, jitter: 0, spikes: 0, spike: 0 }
+  const slow = {
+    kind: 'slow',
+    part: 'worker-1',
+    at: 1_000,
+    for: 2_000,
+    there: way,
+    back: NO_WAY,
+    until: 3_000,
+  } as const
+  const struck: Struck = { fault: slow, from: SECOND, until: 3 * SECOND }
+  const isExcused = (at: number, gap: string, by: number, isSlow = true) =>
+    isOfSmallStep(early(at, gap), {
+      plan: isSlow ? { ...plan, faults: [slow] } : plan,
+      struck: [step(by), ...(isSlow ? [struck] : [])],
+    })
+  expect(isExcused(2.2, '110.000', -15.4)).toBe(true)
+  expect(isExcused(2.2, '109.000', -15.4)).toBe(false)
+  expect(isExcused(1.9, '110.000', -15.4)).toBe(false)
+  expect(isExcused(5, '110.000', -15.4)).toBe(false)
+  expect(isExcused(2.2, '110.000', -30)).toBe(false)
+  expect(isExcused(2.2, '110.000', -15.4, false)).toBe(false)
 })
 
 test('no other breach is excused by it', () => {

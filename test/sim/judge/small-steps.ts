@@ -13,8 +13,8 @@ const SLEW = 1e-3
 const INTERVAL = 4 / 3
 
 /**
- * Whether a start came too early by no more than a worker follows the clock of Redis, which was set forward by less than it notices
- * (docs/redis.md, what does not hold).
+ * Whether a start came too early because the clock of Redis was set by less than a worker notices: by no more than the worker follows
+ * it, where it was set forward; by no more than it was set back, while a slow way explains that (docs/redis.md, what does not hold).
  */
 export function isOfSmallStep(
   { law, at, message }: Breach,
@@ -22,11 +22,20 @@ export function isOfSmallStep(
 ): boolean {
   const [, gap, least] = /came ([\d.]+) ms after .*, expected at least ([\d.]+) ms/.exec(message) ?? []
   if (law !== 'L2' || gap === undefined || least === undefined) return false
-  if (Number(least) - Number(gap) > SLEW * INTERVAL * Number(least)) return false
+  const missing = Number(least) - Number(gap)
   const travel = travelOf(plan)
   const most = UNNOTICED + 4 * travel
+  const slow = struck.flatMap(({ fault, until }) => (fault.kind === 'slow' ? [until] : []))
   return struck.some(({ fault, from }) => {
-    const isSmall = fault.kind === 'step' && fault.by > 0 && fault.by <= most
-    return isSmall && from <= at && at <= from + (READ_EVERY + travel + most / SLEW) * 1_000
+    if (fault.kind !== 'step' || at < from) return false
+    if (fault.by > 0) {
+      const followed = from + (READ_EVERY + travel + most / SLEW) * 1_000
+      return fault.by <= most && missing <= SLEW * INTERVAL * Number(least) && at <= followed
+    }
+    const isAlways = -fault.by <= UNNOTICED + travelOf({ ...plan, faults: [] })
+    const unnoticed = isAlways
+      ? Number.POSITIVE_INFINITY
+      : Math.max(0, ...slow) + (READ_EVERY + travel) * 1_000
+    return -fault.by <= UNNOTICED + travel && missing <= -fault.by && at <= unnoticed
   })
 }
