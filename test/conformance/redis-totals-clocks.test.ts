@@ -144,6 +144,33 @@ test.each([
 )
 
 test.each([
+  ['jump', 9],
+  ['step', 0.003],
+] as const)(
+  'slots of a total that are granted after a %s of the clock of Redis hold nobody up',
+  async (reason, by) => {
+    const backend = await openRedisBackend({
+      limits: { z: '900, 100/s', 'a/*': '9, 100/s', 'a/': '3000, 20/s' },
+      openedAt: at(0),
+    })
+    onTestFinished(() => backend.wakes.stop())
+    const { verbs } = backend
+    await verbs.admit(request('costly', { key: 'z', cost: 100 }), at(1))
+    await claim(verbs, at(1), 0, 9)
+    for (const n of [0, 1, 2, 3]) await verbs.admit(request(`job-${n}`, { key: `a/${n % 2}` }), at(10))
+    for (const second of [10, 10.1]) {
+      const [job] = (await claim(verbs, at(second), 0, 1)).jobs
+      await startHanded(verbs, job!, at(second))
+    }
+    await verbs.quarantine(0, at(20), reason, by * SECOND)
+    const { jobs } = await claim(verbs, at(21), 250_000, 9)
+    const asks = jobs.map((job) => ({ ...job, worker: 'test', lead: 0, error: 0, lease: 60 * SECOND }))
+    const { answers } = await verbs.gate(0, asks, at(21))
+    expect(answers.map(({ kind }) => kind)).toEqual(['granted', 'granted'])
+  },
+)
+
+test.each([
   ['jumps', 'jump', 86_400],
   ['is set forward by a second', 'step', 1],
   ['is set back', 'jump', -5],

@@ -27,8 +27,7 @@ const RECOVERED = 10_000
 const REPORTED = 1_000
 /** Timers are late, and processes compute; milliseconds. */
 const IMPRECISE = 100
-/** A clock of Redis that is set forward takes so much from a lease, at most, and ends none within so long; milliseconds. */
-const MOST_AGED = 2_000
+/** A clock of Redis that is set forward ends no lease within so long; milliseconds. */
 const DOUBTED = 1_200
 
 /** A time in which a process could not renew its leases, whatever it did. Microseconds. */
@@ -60,7 +59,8 @@ export function excuses(
   const away = new Map(
     silences.flatMap(({ cause, from, until }) => (cause === 'everything' ? [[from, until]] : [])),
   )
-  const outages = [...away].reduce((sum, [from, until]) => sum + (until - from) / 1_000, 0)
+  const outagesSince = (at: number) =>
+    [...away].reduce((sum, [from, until]) => (until < at ? sum : sum + (until - from) / 1_000), 0)
   return [...names].flatMap((name) => {
     const lease = leaseOf(plan, name)
     if (lease === undefined) return []
@@ -79,7 +79,7 @@ export function excuses(
       const wasHeard = index === 0 || own[index - 1]!.until <= blind.from - lease * 1_000
       return [
         ...(mayStartAgain ? faultsOf(plan, blind, runs, lease, wasHeard) : []),
-        ...(keepsSlots ? crashesOf(blind, recovered, seen, lease + outages) : []),
+        ...(keepsSlots ? crashesOf(blind, recovered, seen, lease + outagesSince(blind.from)) : []),
       ]
     })
   })
@@ -157,10 +157,13 @@ function liftOf({ from, until, cause, isRestart = false }: Silence): number {
  */
 function earliestEnd(end: number, { faults }: Plan, { from, until }: Blindness, lease: number): number {
   const steps = faults.flatMap((fault) => (fault.kind === 'step' && fault.by > 0 ? [fault] : []))
-  const met = steps.filter(({ at }) => at * 1_000 >= from - lease * 1_000 && at * 1_000 <= until)
-  const earlier = met.reduce((sum, { by }) => sum + Math.min(by, MOST_AGED), 0)
-  const confirmed = Math.min(...met.map(({ at }) => (at + DOUBTED) * 1_000))
-  return Math.min(end, Math.max(end - earlier * 1_000, confirmed))
+  let earliest = end
+  for (const { at, by } of steps.toSorted((one, other) => one.at - other.at)) {
+    if (at * 1_000 < from - lease * 1_000 || at * 1_000 > Math.min(until, earliest)) continue
+    const aged = by > SILENCE ? LEAST_PASSING : by
+    earliest = Math.min(earliest, Math.max(earliest - aged * 1_000, (at + DOUBTED) * 1_000))
+  }
+  return earliest
 }
 
 /** From the begin of a silence until the first lease can have ended; milliseconds. Each is renewed after a third of its length. */

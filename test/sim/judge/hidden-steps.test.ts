@@ -27,6 +27,7 @@ test('a gap is excused behind a start for which the clock of Redis was set back,
   expect(isExcused(2.5, 2.9, [step(2, -9_000)])).toBe(false)
   expect(isExcused(2.5, 2.9, [step(2.8, 9_000)])).toBe(false)
   expect(isExcused(2.5, 2.9, [step(2, 9_000), step(2.8, -9_000)])).toBe(false)
+  expect(isExcused(2.5, 2.9, [step(2, -500), step(2.8, 500)])).toBe(false)
   expect(isExcused(2.5, 3.2, [step(2, -9_000), step(3.1, 9_000)])).toBe(false)
 })
 

@@ -14,13 +14,14 @@ export function isOfHiddenStep(
   { law, at, message }: Breach,
   { plan, struck }: { readonly plan: Plan } & Pick<Circumstances, 'struck'>,
 ): boolean {
-  const [, gap] = /came ([\d.]+) ms after /.exec(message) ?? []
-  if (law !== 'L2' || gap === undefined) return false
+  const [, gap, least] = /came ([\d.]+) ms after .*, expected at least ([\d.]+) ms/.exec(message) ?? []
+  if (law !== 'L2' || gap === undefined || least === undefined) return false
+  const missing = Number(least) - Number(gap)
   const travel = travelOf(plan) * 1_000
   const startBefore = at - Number(gap) * 1_000
   const steps = struck.flatMap(({ fault, from }) => (fault.kind === 'step' ? [{ by: fault.by, from }] : []))
   return steps.some(({ by, from: forwardAt }) => {
-    if (by <= 0 || at < forwardAt || startBefore > forwardAt + travel) return false
+    if (by < missing || at < forwardAt || startBefore > forwardAt + travel) return false
     return steps.some(({ by, from: backAt }) => {
       const isHidden = backAt <= forwardAt && forwardAt <= backAt + READ_EVERY * 1_000 + travel
       return by < 0 && isHidden && startBefore >= backAt - travel

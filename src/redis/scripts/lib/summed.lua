@@ -21,6 +21,10 @@ do
     return bucket.summed[7]
   end
 
+  function family.granted_cost_of(bucket)
+    return bucket.summed[6]
+  end
+
   function family.add(total, waiting, running, in_handed, handed, turns, granted_cost, grants)
     if waiting ~= 0 then total.waiting = math.max(0, total.waiting + waiting) end
     if running ~= 0 then total.running = math.max(0, total.running + running) end

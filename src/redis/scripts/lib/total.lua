@@ -2,16 +2,16 @@
 -- of: family
 
 do
-  local MAGIC, FORMAT = 0x5628, '<HI4I4dddddddBI4I4I4Bs'
+  local MAGIC, FORMAT = 0x5628, '<HI4I4ddddddddBI4I4I4Bs'
 
   local function parse(path, raw)
-    local ok, magic, _, size, weight, tag, virtual, joining, largest, highest, weights, standing, children, takers, grants, uses, parent, at =
+    local ok, magic, _, size, weight, tag, virtual, joining, largest, highest, weights, moved_at, standing, children, takers, grants, uses, parent, at =
       pcall(struct.unpack, FORMAT, raw)
     if not ok or magic ~= MAGIC or at + size + uses * 8 ~= #raw + 1 then foreign('totals') end
     local total = parse_bucket(path, string.sub(raw, at, at + size - 1))
     total.weight, total.tag, total.virtual, total.joining, total.largest, total.highest = weight, tag, virtual, joining, largest, highest
     total.weights, total.standing, total.children, total.takers, total.grants = weights, standing, children, takers, grants
-    total.parent, total.isTotal, total.moves, total.handedUse = parent, true, {}, {}
+    total.parent, total.isTotal, total.moves, total.handedUse, total.movedAt = parent, true, {}, {}, moved_at
     for index = 1, uses do total.handedUse[index] = struct.unpack('<d', raw, at + size + (index - 1) * 8) end
     total.hadChildren, total.hadTurns = children > 0, total.turns > 0
     -- The clock may have been set back since: no child is to wait for that time.
@@ -26,7 +26,7 @@ do
     local record, uses = record_of(total), {}
     for index, use in ipairs(total.handedUse) do uses[index] = struct.pack('<d', use) end
     return struct.pack(FORMAT, MAGIC, total.n, #record, total.weight, total.tag, total.virtual, total.joining, total.largest, total.highest, total.weights,
-      total.standing, total.children, total.takers, total.grants, #uses, total.parent) .. record .. table.concat(uses)
+      total.movedAt, total.standing, total.children, total.takers, total.grants, #uses, total.parent) .. record .. table.concat(uses)
   end
 
   -- The total of this path, once for each call; nil: there is none.
@@ -56,7 +56,7 @@ do
       total = new_bucket(rule.path, n, rule, now)
       total.weight, total.tag, total.virtual, total.joining, total.largest, total.highest, total.weights = rule.weight, 0, 0, 0, 0, 0, 0
       total.standing, total.children, total.takers, total.grants, total.parent, total.isTotal = 0, 0, 0, 0, '', true
-      total.moves, total.handedUse, total.hadChildren, total.hadTurns = {}, {}, true, false
+      total.moves, total.handedUse, total.hadChildren, total.hadTurns, total.movedAt = {}, {}, true, false, 0
       family.totals[rule.path] = total
     end
     if total.book < book then
