@@ -147,7 +147,7 @@ test.each([
   ['jump', 9],
   ['step', 0.003],
 ] as const)(
-  'slots of a total that are granted after a %s of the clock of Redis hold nobody up',
+  'after a %s of the clock of Redis no start waits for slots of its total that were granted later',
   async (reason, by) => {
     const backend = await openRedisBackend({
       limits: { z: '900, 100/s', 'a/*': '9, 100/s', 'a/': '3000, 20/s' },

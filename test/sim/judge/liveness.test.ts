@@ -136,6 +136,20 @@ test('the lease of a killed worker lasts longer by an outage after its death, al
   expect(breaches([...history, started('a', 44, 'worker-2')], facts)).toHaveLength(1)
 })
 
+test('the lease of a killed worker lasts longer by outages since it was renewed', () => {
+  const { silences, lives } = killed('worker-1', 12)
+  const history = [accepted('a', 1), started('a', 1.1), started('a', 36, 'worker-2')]
+  const after = (...outages: readonly number[]) => {
+    const away = outages.map((from) =>
+      silence('worker-2', from, from + 0.1, { cause: 'everything', isRestart: true }),
+    )
+    return breaches(history, { silences: [...silences!, ...away], lives: lives! })
+  }
+  expect(after(11, 11.5)).toEqual([])
+  expect(after(6, 6.5)).toHaveLength(1)
+  expect(after()).toHaveLength(1)
+})
+
 test('the lease of a killed worker lasts longer by a restart while no process lives', () => {
   const { silences } = killed('worker-1', 12)
   const lives = [

@@ -46,8 +46,8 @@ interface Line {
  *
  * - a start or an end, for 0.3 s and the ways of the run; where its process was silent then, until it can be heard again; and
  *   where it died, or stayed silent, until its job came back: its lease and 3.5 s until that is found, so 6 to 13.5 s
- * - a limit that replaced another less than 1.5 s, and a silence of the producer, ago, or of which nobody knows yet whether it
- *   does: both may apply
+ * - a limit that replaced another less than 1.5 s, and a silence of the producer, ago; or one whose change is not answered yet:
+ *   both limits may apply
  */
 export function judgeRefusals(
   known: Circumstances,

@@ -12,17 +12,27 @@ const SLEW = 1e-3
 /** The interval, in gaps that the laws ask for at least: with the default tolerance they are three quarters of it. */
 const INTERVAL = 4 / 3
 
+/** By how much a start came too early behind another, and what the laws ask for at least; milliseconds. Undefined: it broke another law. */
+export function shortGapOf({
+  law,
+  message,
+}: Pick<Breach, 'law' | 'message'>): { readonly gap: number; readonly least: number } | undefined {
+  const [, gap, least] = /came ([\d.]+) ms after .*, expected at least ([\d.]+) ms/.exec(message) ?? []
+  return law === 'L2' && gap !== undefined ? { gap: Number(gap), least: Number(least) } : undefined
+}
+
 /**
  * Whether a start came too early because the clock of Redis was set by less than a worker notices: by no more than the worker follows
  * it, where it was set forward; by no more than it was set back, while a slow way explains that (docs/redis.md, what does not hold).
  */
 export function isOfSmallStep(
-  { law, at, message }: Breach,
+  breach: Breach,
   { plan, struck }: { readonly plan: Plan } & Pick<Circumstances, 'struck'>,
 ): boolean {
-  const [, gap, least] = /came ([\d.]+) ms after .*, expected at least ([\d.]+) ms/.exec(message) ?? []
-  if (law !== 'L2' || gap === undefined || least === undefined) return false
-  const missing = Number(least) - Number(gap)
+  const { at } = breach
+  const short = shortGapOf(breach)
+  if (short === undefined) return false
+  const missing = short.least - short.gap
   const travel = travelOf(plan)
   const most = UNNOTICED + 4 * travel
   const slow = struck.flatMap(({ fault, until }) => (fault.kind === 'slow' ? [until] : []))
@@ -30,7 +40,7 @@ export function isOfSmallStep(
     if (fault.kind !== 'step' || at < from) return false
     if (fault.by > 0) {
       const followed = from + (READ_EVERY + travel + most / SLEW) * 1_000
-      return fault.by <= most && missing <= SLEW * INTERVAL * Number(least) && at <= followed
+      return fault.by <= most && missing <= SLEW * INTERVAL * short.least && at <= followed
     }
     const isAlways = -fault.by <= UNNOTICED + travelOf({ ...plan, faults: [] })
     const unnoticed = isAlways

@@ -83,7 +83,7 @@ export function troublesOf(known: Circumstances): Trouble[] {
 function lengthened(
   death: Trouble,
   { isDeath, process }: Silence,
-  { silences, struck }: Circumstances,
+  { plan, silences, struck }: Circumstances,
   unscheduled: readonly Trouble[],
 ): Trouble {
   if (!isDeath || !process.startsWith('worker')) return death
@@ -98,9 +98,10 @@ function lengthened(
     ...restarts.map(({ from, until }) => [from, { from, until, isRestart: true }] as const),
     ...silences.flatMap((one) => (one.cause === 'everything' ? [[one.from, one] as const] : [])),
   ])
+  // One may have been before the death: what it added counts until the next renewal, after a third of the lease.
+  const renewedAt = death.from - ((leaseOf(plan, process) ?? 0) / 3) * 1_000
   for (const outage of outages.values()) {
-    // One may have begun before the death.
-    if (outage.until >= death.from && outage.from <= death.until + bound) bound += liftOf(outage)
+    if (outage.until >= renewedAt && outage.from <= death.until + bound) bound += liftOf(outage)
   }
   return { ...death, bound, isLifted: true }
 }

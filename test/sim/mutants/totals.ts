@@ -54,8 +54,8 @@ export const TOTALS: readonly Mutant[] = [
     edits: [
       {
         file: `${LIB}/under.lua`,
-        find: 'others > 0 and math.max(1, total.grantedCost - family.granted_cost_of(bucket)) or 0',
-        replace: '0',
+        find: 'allow_for_clock(total, meta, now, total.grantedCost - family.granted_cost_of(bucket))',
+        replace: 'allow_for_clock(total, meta, now)',
       },
     ],
   },

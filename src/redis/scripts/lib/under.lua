@@ -25,7 +25,7 @@ do
     usage.work = usage.work + WORK * #totals
     for index, total in ipairs(totals) do
       local others = total.grants - family.grants_of(bucket)
-      allow_for_clock(total, meta, now, others > 0 and math.max(1, total.grantedCost - family.granted_cost_of(bucket)) or 0)
+      allow_for_clock(total, meta, now, total.grantedCost - family.granted_cost_of(bucket))
       if total.paused == 1 or usage.is_full(total, total.running + others) then return nil end
       due = math.max(due, total.next, total.frozen, family.after_grants(bucket, total, job.cost))
       charges[index] = select(2, family.use_of(total, job.id, job.cost))
