@@ -21,11 +21,15 @@ export interface NextUnder {
 
 /** The bucket that departs next, if one is due by `now`. First all children join whose time has come. */
 export function nextUnder(outermost: Total, now: number): NextUnder {
-  return bringUp(outermost, now) ? expectedUnder(outermost, now) : { due: now }
+  return bringUp(outermost, now, true) ? firstUnder(outermost, now) : { due: now }
 }
 
 /** The same as far as it is known before others join: one of those may then be first. */
 export function expectedUnder(outermost: Total, now: number): NextUnder {
+  return bringUp(outermost, now, false) ? firstUnder(outermost, now) : { due: now }
+}
+
+function firstUnder(outermost: Total, now: number): NextUnder {
   const { head } = outermost
   const due = outermost.dueAt(now) ?? Number.POSITIVE_INFINITY
   return due <= now && head !== undefined ? { bucket: head, due } : { due }
@@ -86,23 +90,24 @@ function place(child: Child, total: Total, now: number, isChoosing = false): voi
 }
 
 /**
- * Lets children join the total, and the total below it that is next, if their time has come; a bounded number at a time. While a total
- * is closed, its children wait, and join when it opens. Returns whether all have joined.
+ * Finds the child that goes next below the total, and below the total that is next; a bounded number is looked at in a call. Holds those
+ * that were ready and are no more: of a bucket, a retry may be first by now that has to wait for a quota. Returns whether it is found.
+ *
+ * @param isChoosing lets children join whose time has come. While a total is closed, they wait, and join when it opens
  */
-function bringUp(total: Total, now: number): boolean {
+function bringUp(total: Total, now: number, isChoosing: boolean): boolean {
   const { queue } = total
-  if (!total.isOpen(now)) return true
+  const joins = isChoosing && total.isOpen(now)
   for (let count = 0; count < MOST_WOKEN; count++) {
     const { next, nextLater, laterAt } = queue
-    if (laterAt <= now) {
+    if (joins && laterAt <= now) {
       place(nextLater!, total, now, true)
       continue
     }
-    if (!(next instanceof Total)) return true
-    if (!bringUp(next, now)) return false
+    if (next === undefined) return true
+    if (next instanceof Total && !bringUp(next, now, joins)) return false
     place(next, total, now)
-    // It is next and stays so.
-    if (next === queue.next && queue.laterAt > now) return true
+    if (next === queue.next && !(joins && queue.laterAt <= now)) return true
   }
   return false
 }

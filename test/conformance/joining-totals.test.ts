@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { SECOND } from '../../src/core/duration.ts'
-import { at, COMPLETED, request } from '../support/backend-driver.ts'
+import { at, COMPLETED, failAndRetry, request } from '../support/backend-driver.ts'
 import { DRIVERS, openFor } from './drivers.ts'
 
 const PACE = '99, 100/s, tolerance 0'
@@ -45,6 +45,35 @@ describe.each(DRIVERS)('%s: a job that comes back to its line below a total', (_
     // Not by 600 units, as that start would count of the quota.
     const facts = await driver.facts('last', at(0.5))
     expect(facts?.wait?.under?.waitAtMost).toBeLessThan(10 * SECOND)
+  })
+})
+
+describe.each(DRIVERS)('%s: a key whose first job is a retry by now that its quota holds', (_, open) => {
+  test.each([
+    { what: 'lets others go', capacity: undefined },
+    { what: 'lets others go when the limit of the total is changed meanwhile', capacity: 98 },
+  ])('$what', async ({ capacity }) => {
+    const driver = await openFor(open, {
+      'a/': '99, 4/s, tolerance 0',
+      'a/1': `${PACE}, 6 / 5s, weight 4`,
+      'a/2': PACE,
+      'a/3': `${PACE}, weight 9`,
+    })
+    const large = [
+      ['first', 'a/2'],
+      ['second', 'a/2'],
+      ['retried', 'a/1'],
+    ] as const
+    for (const [id, key] of large) await driver.admit(request(id, { key, cost: 4 }), at(0))
+    await driver.admit(request('small', { key: 'a/1' }), at(0))
+    expect(await driver.startNext(at(0))).toMatchObject({ id: 'first' })
+    expect(await driver.startNext(at(1))).toMatchObject({ id: 'retried' })
+    // The next of its key is the small one, which the quota would let go, until the retry is ready.
+    await driver.finish('retried', failAndRetry(at(2.1)), at(1.1))
+    await driver.admit(request('between', { key: 'a/3' }), at(1.2))
+    expect(await driver.startNext(at(2))).toMatchObject({ id: 'between' })
+    if (capacity !== undefined) await driver.setRule('a/', `${capacity}, 4/s, tolerance 0`, at(2.15))
+    expect(await driver.startNext(at(2.25))).toMatchObject({ id: 'second' })
   })
 })
 

@@ -4,7 +4,6 @@ import { isVelvetRopeError } from '../../src/core/errors.ts'
 import type { Admission } from '../../src/core/job.ts'
 import { isTotal } from '../../src/core/key.ts'
 import { parseLimit } from '../../src/core/limit.ts'
-import { lengthOf } from '../../src/core/quota.ts'
 import {
   at,
   COMPLETED,
@@ -15,8 +14,9 @@ import {
   type Started,
 } from './backend-driver.ts'
 import { freeToGo } from './family-idle.ts'
+import { FamilyLimits, usesOf } from './family-limits.ts'
 import { FamilyTies, Tied } from './family-ties.ts'
-import { limitText, OUTERMOST, type Step } from './family-traces.ts'
+import { limitText, OUTERMOST, type Step, TOTALS } from './family-traces.ts'
 import type { RedisDriver } from './redis-driver.ts'
 
 const MS = 1_000
@@ -25,6 +25,8 @@ const MOST_CRASHES = 3
 interface Shape {
   readonly keys: readonly string[]
   readonly families: readonly string[]
+  /** Of the deepest of these. */
+  readonly depth: number
   readonly limits: Readonly<Record<string, string>>
 }
 
@@ -37,9 +39,9 @@ export class FamilyPlay {
   readonly #ties: FamilyTies
   readonly #keys: readonly string[]
   readonly #families: readonly string[]
-  /** Those that totals may have: one of a key is for the key, and for what would be below it. */
-  readonly #paths: readonly string[]
-  readonly #limits: Map<string, string>
+  /** The totals below the outermost one that a rule may name. */
+  readonly #inner: readonly string[]
+  readonly #limits: FamilyLimits
   readonly #asked: Request[] = []
   readonly #started: Started[] = []
   readonly #crashes = new Map<string, number>()
@@ -57,18 +59,19 @@ export class FamilyPlay {
   /** The most that one claim handed over. */
   mostHanded = 0
 
-  constructor(memory: Driver, redis: RedisDriver, tag: string, { keys, families, limits }: Shape) {
+  constructor(memory: Driver, redis: RedisDriver, tag: string, { keys, families, depth, limits }: Shape) {
     this.#memory = memory
     this.#redis = redis
     this.#ties = new FamilyTies(memory, redis, tag)
     this.#keys = keys
     this.#families = families
-    this.#paths = [...families, ...keys.map((key) => `${key}/`)]
-    this.#limits = new Map(Object.entries(limits))
+    this.#inner = TOTALS.filter(([, at]) => at <= depth).map(([pattern]) => pattern)
+    // A total of a key is for the key, and for what would be below it.
+    this.#limits = new FamilyLimits(limits, [...families, ...keys.map((key) => `${key}/`)])
   }
 
   async begin(): Promise<void> {
-    await this.#noteLimits()
+    this.history.push(...this.#limits.notes(this.now))
   }
 
   async step(step: Step): Promise<void> {
@@ -169,11 +172,28 @@ export class FamilyPlay {
         await this.#setLimit(pick(this.#keys, step.which)!, limitText(step.ofKey, step.weight))
         return
       case 'total': {
-        const pattern = pick([...this.#limits.keys()].filter(isTotal), step.which)!
+        const pattern = pick(this.#limits.patterns.filter(isTotal), step.which)!
         const pace = pattern === OUTERMOST ? step.ofOutermost : step.ofTotal
         await this.#setLimit(pattern, limitText(pace, step.weight))
+        return
+      }
+      case 'come':
+      case 'go': {
+        const isThere = (name: string) => this.#limits.get(name) !== undefined
+        const names = this.#inner.filter((name) => isThere(name) === (step.do === 'go'))
+        const pattern = pick(names, step.which)
+        if (pattern === undefined || (await this.#isAtWork(pattern))) return
+        if (step.do === 'come') await this.#setLimit(pattern, limitText(step.ofTotal, step.weight))
+        else await this.#unset(pattern)
       }
     }
+  }
+
+  /** Whether jobs wait below the pattern. They would come below other totals one after the other, and on Redis in any order. */
+  async #isAtWork(pattern: string): Promise<boolean> {
+    const { buckets } = await this.#memory.list({ sort: 'key', limit: 1_000 }, this.now)
+    const paths = this.#limits.pathsOf(pattern)
+    return buckets.some(({ key, waiting }) => waiting > 0 && paths.some((path) => `${key}/`.startsWith(path)))
   }
 
   /** Keys come one after the other: where newcomers have the same tag, the older one has the first name. */
@@ -205,31 +225,19 @@ export class FamilyPlay {
   }
 
   async #setLimit(pattern: string, limit: string): Promise<void> {
-    if (usesOf(limit) !== usesOf(this.#limits.get(pattern)!)) {
+    const before = this.#limits.get(pattern)
+    if (before !== undefined && usesOf(limit) !== usesOf(before)) {
       this.hasOldLeads = true
       // On Redis a total does not know whether it counted them in the new unit.
       this.#started.length = 0
     }
-    this.#limits.set(pattern, limit)
     await this.#all((driver) => driver.setRule(pattern, limit, this.now))
-    await this.#noteLimits(pattern)
+    this.history.push(...this.#limits.set(pattern, limit, this.now))
   }
 
-  /** Of all keys and families, or of those below the pattern. */
-  async #noteLimits(pattern?: string): Promise<void> {
-    const { now } = this
-    for (const [name, limit] of this.#limits) {
-      if (pattern !== undefined && pattern !== name) continue
-      const names = name.includes('*') ? this.#paths.filter((path) => this.#governs(name, path)) : [name]
-      for (const key of names) this.#note({ type: 'limit', at: now, key, limit: parseLimit(limit, key) })
-    }
-  }
-
-  /** Whether the pattern with a star is that of the family, and not a literal one. */
-  #governs(pattern: string, path: string): boolean {
-    const [one, other] = [pattern.split('/'), path.split('/')]
-    if (this.#limits.has(path) || one.length !== other.length) return false
-    return one.every((segment, n) => segment === '*' || segment === other[n])
+  async #unset(pattern: string): Promise<void> {
+    await this.#all((driver) => driver.unsetRule(pattern, this.now))
+    this.history.push(...this.#limits.unset(pattern, this.now))
   }
 
   async #hold(how: 'freeze' | 'unfreeze' | 'pause' | 'resume', name: string, forMs: number): Promise<void> {
@@ -362,12 +370,6 @@ export class FamilyPlay {
 
 function pick<One>(all: readonly One[], which: number): One | undefined {
   return all[which % Math.max(1, all.length)]
-}
-
-/** How a job uses a limit by its quotas. */
-function usesOf(text: string): string {
-  const { quotas, interval } = parseLimit(text)
-  return quotas.map(({ unit, amount, window }) => `${unit} ${lengthOf(window) / (amount * interval)}`).join()
 }
 
 function isBusy({ waiting, running }: { readonly waiting: number; readonly running: number }): boolean {

@@ -5,7 +5,7 @@ const MS = 1_000
 /** The families of each depth. */
 const FAMILIES = [['a/'], ['a/p/', 'a/s/'], ['a/p/q/', 'a/p/t/'], ['a/p/q/r/']] as const
 /** Totals that a rule may name, by the depth of the families that they are for; of the outermost there is one always. */
-const TOTALS = [
+export const TOTALS = [
   ['a/p/', 2],
   ['a/*/', 2],
   ['a/p/q/', 3],
@@ -138,6 +138,15 @@ function stepOf({ keys, totals, outermost, isFast }: Paces) {
         weight,
       }),
     },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        do: fc.constantFrom('come' as const, 'go' as const),
+        which,
+        ofTotal: fc.constantFrom(...totals),
+        weight,
+      }),
+    },
   )
 }
 export type Step = ReturnType<typeof stepOf> extends fc.Arbitrary<infer Value> ? Value : never
@@ -184,7 +193,7 @@ function traceOf(paces: Paces) {
         const [pattern, at] = TOTALS[n]!
         if (total !== null && at <= depth) limits[pattern] = limitText(...total)
       }
-      return { keys: keys.sort(), families, limits, steps: [first, ...steps] }
+      return { keys: keys.sort(), families, depth, limits, steps: [first, ...steps] }
     })
 }
 

@@ -2,6 +2,7 @@ import { changeLimit, forgettableAt, isIdle } from '../../core/bucket.ts'
 import { DueHeap } from '../../core/due-heap.ts'
 import type { HeapUse } from '../../core/heap-use.ts'
 import type { LayeredBook } from '../../core/layered-book.ts'
+import type { TotalRule } from '../../core/rule-book.ts'
 import { beginningOf, type RuleChange } from '../../core/rule-layers.ts'
 import { totalsAbove } from '../../core/total.ts'
 import { stand } from '../../core/total-departures.ts'
@@ -49,13 +50,13 @@ export class Families {
 
   /** The live total of this path, or a new one, which does not live until `keep`; undefined: no rule has it. */
   find(path: string): MemoryTotal | undefined {
-    const total = this.#totals.get(path) ?? this.#innermost(path.slice(0, -1))
+    const total = this.#totals.get(path) ?? this.#innermost(this.#rules.totalsOf(path.slice(0, -1)))
     return total?.path === path ? total : undefined
   }
 
   /** Gives the bucket its place below the totals of its key. It counts once it is kept. */
   place(bucket: MemoryBucket): void {
-    const total = this.#innermost(bucket.key)
+    const total = this.#innermost(this.#rules.totalsOf(bucket.key))
     if (total !== undefined) bucket.member = new Member(bucket, total)
   }
 
@@ -73,11 +74,7 @@ export class Families {
     this.#totals.set(total.path, total)
     this.#use.add(total.path, bytesOf(total))
     this.#rest(total)
-    const { parent } = total
-    if (parent === undefined) return
-    this.keep(parent)
-    parent.children++
-    this.#idle.remove(parent.idle)
+    this.#root(total)
   }
 
   /** The bucket is forgotten. */
@@ -119,7 +116,7 @@ export class Families {
     this.#rules = rules
     const changed: MemoryTotal[] = []
     for (const total of this.#concerned(change)) {
-      const rule = rules.totalsOf(total.path.slice(0, -1)).find(({ path }) => path === total.path)
+      const rule = rules.totalsOf(keyOf(total)).find(({ path }) => path === total.path)
       if (rule === undefined || rule.limit === total.bucket.limit) continue
       total.pattern = rule.pattern
       recount(total.bucket, now, () => changeLimit(total.bucket, rule.limit, now))
@@ -145,20 +142,15 @@ export class Families {
       withdraw(bucket, member)
       this.release(member)
     }
-    const stale = [...this.#concerned(change)]
-      .filter((total) => !this.#isChain(total.path.slice(0, -1), total))
-      .toSorted((one, other) => one.path.length - other.path.length)
-    // From the inside out: a total that begins anew does not know its children any more.
-    for (const total of stale.toReversed()) {
+    const stale = [...this.#concerned(change)].filter((total) => this.#isElsewhere(total))
+    for (const total of stale) {
       if (total.parent !== undefined) left.add(total.parent)
       this.#uproot(total)
     }
-    for (const total of stale) {
-      const known = this.find(total.path)
-      if (known === undefined) continue
-      // Its count, pace and freeze go on where it stands now.
-      total.parent = known.parent
-      this.keep(total)
+    // From the outside in: what is above one is where it belongs by then. Its count, pace and freeze go on where it stands now.
+    for (const total of stale.toSorted((one, other) => one.path.length - other.path.length)) {
+      total.parent = this.#innermost(this.#rules.totalsOf(keyOf(total)).slice(0, -1))
+      this.#root(total)
     }
     for (const bucket of misplaced) {
       this.place(bucket)
@@ -185,15 +177,28 @@ export class Families {
     return above === undefined
   }
 
+  /** Whether it is below other totals than the rules say. One that no rule has any more stays where it is, until it is forgotten. */
+  #isElsewhere(total: MemoryTotal): boolean {
+    const ofRules = this.#rules.totalsOf(keyOf(total))
+    return ofRules.at(-1)?.path === total.path && !this.#isChain(keyOf(total), total)
+  }
+
+  /** Its parent counts it. */
+  #root({ parent }: MemoryTotal): void {
+    if (parent === undefined) return
+    this.keep(parent)
+    parent.children++
+    this.#idle.remove(parent.idle)
+  }
+
+  /** The total stands alone. What was below it has left before. */
   #uproot(total: MemoryTotal): void {
-    this.#remove(total)
     const { parent } = total
-    if (parent !== undefined) {
-      parent.queue.drop(total)
-      parent.children--
-      if (parent.children === 0 && this.#totals.has(parent.path)) this.#rest(parent)
-    }
-    total.begin()
+    if (parent === undefined) return
+    parent.queue.drop(total)
+    parent.children--
+    if (parent.children === 0) this.#rest(parent)
+    total.parent = undefined
   }
 
   #remove(total: MemoryTotal): void {
@@ -206,13 +211,19 @@ export class Families {
     this.#idle.set(total.idle, forgettableAt(total.bucket))
   }
 
-  #innermost(key: string): MemoryTotal | undefined {
+  /** Of the totals of a key, the outermost first. */
+  #innermost(totals: readonly TotalRule[]): MemoryTotal | undefined {
     let parent: MemoryTotal | undefined
-    for (const { pattern, path, limit } of this.#rules.totalsOf(key)) {
+    for (const { pattern, path, limit } of totals) {
       parent = this.#totals.get(path) ?? new MemoryTotal({ pattern, path, limit, parent })
     }
     return parent
   }
+}
+
+/** The key that its path is made of, which belongs to it. */
+function keyOf({ path }: MemoryTotal): string {
+  return path.slice(0, -1)
 }
 
 function bytesOf({ path }: MemoryTotal): number {

@@ -1,6 +1,6 @@
 import type { Due } from '../../core/due-heap.ts'
 import { MILLISECOND, SECOND } from '../../core/duration.ts'
-import { type FairChild, FairQueue } from '../../core/fair-queue.ts'
+import type { FairChild } from '../../core/fair-queue.ts'
 import { hasParts } from '../../core/limit.ts'
 import { type Child, Total, type TotalledBucket, totalsAbove } from '../../core/total.ts'
 import { expectedUnder, type NextUnder, nextUnder, type TotalSlot } from '../../core/total-departures.ts'
@@ -99,14 +99,6 @@ export class MemoryTotal extends Total {
   /** Its place among those without children, by the time at which they may be forgotten. */
   readonly idle: IdleTotal = { handle: -1, total: this }
   #family: Family | undefined
-
-  /** Stands alone again, with nothing below it. */
-  begin(): void {
-    this.parent = undefined
-    this.queue = new FairQueue()
-    this.children = 0
-    this.#family = undefined
-  }
 
   /** All that share a limit with it. */
   get family(): Family {

@@ -200,9 +200,9 @@ export class MemoryStore {
   /** Where totals came or went, the buckets below them get other places. */
   #moveBelowTotals(change: RuleChange, now: number): void {
     const misplaced = [...this.#buckets].filter((bucket) => this.#buckets.families.isMisplaced(bucket))
-    if (misplaced.length === 0) return
     for (const bucket of misplaced) this.#agenda.families.uproot(bucket)
     this.#buckets.families.move(misplaced, change, now)
+    if (misplaced.length === 0) return
     for (const bucket of this.#buckets) this.#agenda.rearm(bucket, now)
   }
 
