@@ -289,14 +289,22 @@ export class FamilyPlay {
 
   /** Goes on to the time of the next departure. */
   async #startNext(isReported = true): Promise<boolean> {
-    const { nextDepartureAt } = (await this.#memory.family(OUTERMOST, this.now)) ?? {}
-    if (nextDepartureAt === undefined) return false
+    await this.#goOn()
+    let inMemory = await this.#memory.startNext(this.now)
+    // One that joined just now is first, and has to wait for a quota: so does what was handed over.
+    while (inMemory === undefined && this.#redis.handed.length > 0 && (await this.#goOn()))
+      inMemory = await this.#memory.startNext(this.now)
+    return this.#startOnRedis(inMemory, isReported)
+  }
+
+  /** Returns whether time has passed. */
+  async #goOn(): Promise<boolean> {
+    const { nextDepartureAt = 0 } = (await this.#memory.family(OUTERMOST, this.now)) ?? {}
     const next = Math.ceil(nextDepartureAt * MS)
-    if (next > this.now) {
-      this.now = next
-      await this.#expire()
-    }
-    return this.#startOne(isReported)
+    if (next <= this.now) return false
+    this.now = next
+    await this.#expire()
+    return true
   }
 
   /** On Redis one claim hands over what departs by then; in memory each departs at its time. */
@@ -313,10 +321,13 @@ export class FamilyPlay {
       expect(this.now).toBeLessThanOrEqual(until + 1)
   }
 
+  async #startOne(): Promise<boolean> {
+    return this.#startOnRedis(await this.#memory.startNext(this.now), true)
+  }
+
   /** `isReported`: on Redis its worker does not die before it says so. */
-  async #startOne(isReported = true): Promise<boolean> {
+  async #startOnRedis(inMemory: Started | undefined, isReported: boolean): Promise<boolean> {
     const { now } = this
-    const inMemory = await this.#memory.startNext(now)
     // Where children join, or stand elsewhere, a claim may ask to be repeated.
     const onRedis =
       (await this.#redis.startNext(now, isReported)) ??
