@@ -13,7 +13,9 @@ const SCRIPT = withLibraries(
   local bucket, found = read_bucket(ARGV[1]), {}
   local name, child = bucket.key, bucket.member
   for _, total in ipairs(family.totals_of(bucket)) do
-    local one = { total = total.key, name = name, tag = child.tag, weight = child.weight, others = {} }
+    local score = redis.call('ZSCORE', K.ready .. total.n, name)
+    local tag = score and tonumber(score) or math.max(child.tag, total.virtual - total.largest)
+    local one = { total = total.key, name = name, tag = tag, weight = child.weight, others = {} }
     local ready = redis.call('ZRANGE', K.ready .. total.n, 0, -1, 'WITHSCORES')
     for index = 1, #ready, 2 do
       local other = ready[index]
