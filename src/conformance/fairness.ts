@@ -4,10 +4,10 @@ import { isSteady, type Limit } from '../core/limit.ts'
 import { lengthOf } from '../core/quota.ts'
 import type { Costs } from '../core/usage.ts'
 import { ROUNDING } from './gcra.ts'
-import type { Breach, HistoryEvent, LimitEvent, StartEvent } from './history.ts'
+import type { Breach, HistoryEvent, LimitEvent, SettleEvent, StartEvent } from './history.ts'
 import { instant, span } from './law.ts'
 import { unitsIn } from './quota-book.ts'
-import { beginAnew, type Member, type Sharer, Sharers } from './sharers.ts'
+import { beginAnew, type Member, type Sharer, Sharers, sharedWith } from './sharers.ts'
 import { isWithin } from './totals.ts'
 
 interface Job {
@@ -18,7 +18,9 @@ interface Job {
 
 /**
  * L12: while two children of a total can both go, what each gets, for its weight, differs by no more than the largest job of each, for
- * its weight, and the largest of the family; and by what is handed over and has not started. What a job uses is its share of the part of the total of which it takes most.
+ * its weight, and the largest of the family; and by what is handed over and has not started. What a job uses is its share of the part of
+ * the total of which it takes most. A settlement says what it really used: who used more than was counted waits for the others by that
+ * much.
  *
  * At each start below the total it is judged who could have gone: a job waited, nothing on its way was frozen or paused, and its own
  * pace and those of the totals between allowed a start. A child is not judged while its own limit, or one between, has quotas or places, or warms up:
@@ -30,6 +32,8 @@ export class Fairness {
   readonly #handed: number
   readonly #sharers: Sharers
   readonly #jobs = new Map<string, Job>()
+  /** The last start of each job that may be settled. */
+  readonly #started = new Map<string, StartEvent>()
   /** Of the family: the largest use of one job, for the weight of its child. */
   #largest = 0
 
@@ -56,6 +60,9 @@ export class Fairness {
       case 'start':
         if (isWithin(event.key, this.#total)) this.#start(event)
         break
+      case 'settle':
+        this.#settle(event)
+        break
       case 'return': {
         const job = this.#jobs.get(event.id)
         if (job !== undefined)
@@ -66,6 +73,8 @@ export class Fairness {
         const job = this.#jobs.get(event.id)
         if (job !== undefined) this.#sharers.member(job.key).waiting.delete(event.id)
         this.#jobs.delete(event.id)
+        // A turn may be settled after its end.
+        if (this.#started.get(event.id)?.isHeld === undefined) this.#started.delete(event.id)
         break
       }
       case 'freeze': {
@@ -126,13 +135,31 @@ export class Fairness {
     const went = this.#sharers.of(start.key)
     const limit = this.#sharers.member(this.#total).limit
     if (limit !== undefined) {
-      const { cost, costs = this.#jobs.get(start.id)?.costs } = start
-      this.#judge(start, went, useOf(limit, { key: start.key, cost, costs }))
+      this.#judge(start, went, useOf(limit, this.#counted(start)))
     }
+    this.#started.set(start.id, start)
     this.#sharers.member(start.key).waiting.delete(start.id)
     for (const member of went.ways.get(start.key)!) {
       if (member.limit !== undefined) member.starts.take(start, [member.limit])
     }
+  }
+
+  #counted({ id, key, cost, costs = this.#jobs.get(id)?.costs }: StartEvent): Job {
+    return { key, cost, costs }
+  }
+
+  /** It counts once for each start. */
+  #settle({ id, fence, amounts }: SettleEvent): void {
+    const start = this.#started.get(id)
+    const { limit } = this.#sharers.member(this.#total)
+    if (start === undefined || limit === undefined) return
+    if (fence !== undefined && start.fence !== undefined && fence !== start.fence) return
+    this.#started.delete(id)
+    const counted = this.#counted(start)
+    const used = { ...counted, costs: { ...counted.costs, ...amounts } }
+    this.#note(used)
+    const sharer = this.#sharers.of(start.key)
+    this.#sharers.settle(sharer, (useOf(limit, used) - useOf(limit, counted)) / sharer.member.weight)
   }
 
   #judge(start: StartEvent, went: Sharer, use: number): void {
@@ -141,9 +168,10 @@ export class Fairness {
     if (!wentCould) beginAnew(went)
     for (const other of this.#sharers.all()) {
       if (other === went) continue
+      const shared = sharedWith(went, other, share)
       if (!this.#couldGo(other, start.at)) beginAnew(other)
       else if (wentCould) {
-        const got = Math.max(0, (went.ahead.get(other) ?? 0) + share)
+        const got = (went.ahead.get(other) ?? 0) + shared
         went.ahead.set(other, got)
         other.ahead.set(went, Math.max(0, (other.ahead.get(went) ?? 0) - share))
         const most = this.#largest + this.#mostOf(went) + this.#mostOf(other)

@@ -25,6 +25,11 @@ export interface Sharer {
   largest: number
   /** How much more it got than another, for its weight, since any moment from which on both could go. */
   readonly ahead: Map<Sharer, number>
+  /**
+   * What it may have more than another besides, for its weight: settlements said that the other one's jobs used more than was counted at
+   * their starts, or its own less.
+   */
+  readonly spare: Map<Sharer, number>
 }
 
 /** Who shares a total: its keys and the totals below it, and to which child of the total each key belongs. */
@@ -76,11 +81,30 @@ export class Sharers {
       ways: new Map(),
       largest: 0,
       ahead: new Map(),
+      spare: this.#spareOfNewcomer(),
     }
     sharer.ways.set(key, way)
     this.#sharers.set(member!, sharer)
     this.#sharerOf.set(key, sharer)
     return sharer
+  }
+
+  /** A job of the child used so much more of the total, for its weight, than was counted at its start; or less. */
+  settle(settled: Sharer, more: number): void {
+    for (const other of this.#sharers.values()) {
+      if (other === settled) continue
+      if (more > 0) addTo(other.spare, settled, more)
+      else addTo(settled.spare, other, -more)
+    }
+  }
+
+  /** Nobody has used more than others know of. */
+  #spareOfNewcomer(): Map<Sharer, number> {
+    const spare = new Map<Sharer, number>()
+    for (const { spare: known } of this.#sharers.values()) {
+      for (const [other, share] of known) spare.set(other, Math.max(spare.get(other) ?? 0, share))
+    }
+    return spare
   }
 
   /** A total is gone: its keys and the totals below it stand where it stood. */
@@ -100,6 +124,19 @@ export class Sharers {
     }
     for (const key of keys) this.of(key)
   }
+}
+
+function addTo(spare: Map<Sharer, number>, other: Sharer, share: number): void {
+  spare.set(other, (spare.get(other) ?? 0) + share)
+}
+
+/** Of a share that the child got, what was not to spare beside the other one. */
+export function sharedWith({ spare }: Sharer, other: Sharer, share: number): number {
+  const left = spare.get(other)
+  if (left === undefined) return share
+  if (left > share) spare.set(other, left - share)
+  else spare.delete(other)
+  return Math.max(0, share - left)
 }
 
 /** What the child got is compared with what others get from now on. */

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { checkHistory } from '../../../src/conformance/conformance.ts'
 import type { HistoryEvent } from '../../../src/conformance/history.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
@@ -171,6 +171,53 @@ test('what a job uses is its share of the part of which it takes most', () => {
   ]
   expect(breachesOf(...tokens, ...history, ...starts)).toEqual([])
   expect(breachesOf(...tokens, ...history, ...starts, start('s11', 'a/2', 1_200 * MS))[0]).toMatch(/^L12/)
+})
+
+describe('a settlement', () => {
+  const TOKENS = [
+    rule('a/', '1000, 10/s, 600 tokens/minute 1 each'),
+    ...['a/1', 'a/2', 'a/3'].map((key) => rule(key, EACH)),
+  ]
+  const settle = (id: string, key: string, tokens: number): HistoryEvent => ({
+    type: 'settle',
+    at: 1 * MS,
+    id,
+    key,
+    amounts: { tokens },
+  })
+  const times = (count: number, key: string) => Array.from({ length: count }, () => key)
+
+  test('makes the child wait for the others by what its job used more than was counted', () => {
+    const fair = startsOf(['a/1', ...times(23, 'a/2'), 'a/1'])
+    expect(breachesOf(...TOKENS, ...fair)[0]).toMatch(/^L12 .*"a\/2" had .* than "a\/1"/)
+    expect(breachesOf(...TOKENS, ...fair, settle('0', 'a/1', 21))).toEqual([])
+    // And no longer than that: 20 more, two jobs of its largest, and one of the other.
+    const long = startsOf(['a/1', ...times(64, 'a/2'), 'a/1'])
+    expect(breachesOf(...TOKENS, ...long, settle('0', 'a/1', 21))[0]).toMatch(
+      /^L12 .*"a\/2" had .* than "a\/1"/,
+    )
+  })
+
+  test('lets the child have more by what its job used less', () => {
+    const estimate = { costs: { tokens: 20 } }
+    const [first, ...others] = startsOf([...times(64, 'a/1'), 'a/2'])
+    const history = [...TOKENS, { ...first!, ...estimate } as HistoryEvent, ...others]
+    expect(breachesOf(...history).length).toBeGreaterThan(
+      breachesOf(...history, settle('0', 'a/1', 1)).length,
+    )
+  })
+
+  test('counts for children that come later, once, and for the start with its fence alone', () => {
+    const fair = startsOf(['a/1', ...times(23, 'a/2'), 'a/1'])
+    const late = fair.map((event) =>
+      event.type === 'answer' && event.key === 'a/2' ? { ...event, at: 2 * MS } : event,
+    )
+    const before = [...TOKENS, admitted('other', 'a/3', 0), start('other', 'a/3', 9_000 * MS)]
+    expect(breachesOf(...before, ...late, settle('0', 'a/1', 21))).toEqual([])
+    const other = { ...settle('0', 'a/1', 21), fence: 7 }
+    const fenced = fair.map((event) => (event.type === 'start' ? { ...event, fence: 8 } : event))
+    expect(breachesOf(...TOKENS, ...fenced, other).some((text) => text.startsWith('L12'))).toBe(true)
+  })
 })
 
 test('a job that returned has a claim from the time on at which it may go', () => {
