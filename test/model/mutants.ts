@@ -34,7 +34,7 @@ const TABLE = {
     what: 'the report of a start is taken from a worker that has lost the job',
     law: 'L8 start without a lease',
     setup: { jobs: ONE, ...stopped },
-    patch: { script: 'start', from: 'and state.epoch == epoch and', to: 'and' },
+    patch: { script: 'start', from: `or ${EPOCH} or`, to: 'or' },
     route: ROUTES['start-without-epoch'],
   },
   'renew-without-epoch': {

@@ -61,14 +61,14 @@ local function hand_over(bucket)
   end
   local until_ = caller and news_lease(state, meta, now, lease) or now + lease
   mark_handed(bucket, member, kind, ready_at, state, next_stamp(meta, 'epoch', now))
-  later.hold(meta, state, until_)
+  later.write_state(state)
+  later.hold_lease(meta, id, until_)
   if caller then
     turns = turns + 1
     deliver(caller, id, state.epoch, bucket.key)
   else
-    handed[#handed + 1] = id
-    handed[#handed + 1] = text(state.epoch)
-    handed[#handed + 1] = bucket.key
+    local n = #handed
+    handed[n + 1], handed[n + 2], handed[n + 3] = id, text(state.epoch), bucket.key
   end
   return true
 end
@@ -80,7 +80,7 @@ local function hand_on(bucket)
   local chosen = family.choose(bucket, now + look_ahead, bucket.hasNoRoom)
   if not chosen then return false end
   local is_handed = hand_over(chosen)
-  if is_handed then reschedule(chosen, meta) end
+  if is_handed then later.reschedule(chosen, meta) end
   -- Then only turns go on, past the jobs before them.
   bucket.hasNoRoom = #handed >= 3 * most
   return is_handed or had_room and not usage.isEnough

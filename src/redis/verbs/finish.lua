@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- running -> completed | failed | retrying; granted or handed -> back to the line it came from.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended blocks next due line later sums waiting head lookup leave grant notes member summed chain total share standing places under begun run
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended blocks next due line later sums waiting head lookup leave grant start notes member summed chain total share standing places under begun run
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many ended jobs to keep, number of reports, then for each: id, epoch, started at | '', outcome (completed |
@@ -43,7 +43,7 @@ end
 local function finish(at)
   local id, epoch, started_at, outcome = ARGV[at], number(ARGV[at + 1]), ARGV[at + 2], ARGV[at + 3]
   local said, delay = ARGV[at + 5] == '1' and ARGV[at + 4], ARGV[at + 6]
-  local state, bucket, _, is_partial = read_handed(id, outcome ~= 'completed' and outcome ~= 'failed', false, later.buckets)
+  local state, bucket, _, is_partial = read_handed(id, outcome ~= 'completed' and outcome ~= 'failed', false, later)
   if is_partial then return nil end
   if not state or state.epoch ~= epoch then return '0' end
   if not bucket then return answered(state, outcome) end

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- waiting | retrying -> granted, without a slot: gives a worker the next jobs of fast buckets, which it starts in order, each after the one
 -- before it as the pace wants ("a run": see run.lua). All jobs of such a bucket that were handed over and have not started are with one worker.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting head handover grant member summed chain total share standing places under begun run
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line later sums waiting head handover grant start member summed chain total share standing places under begun run
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', name by which the caller knows the shard | '', worker, lease, number of requests, then for each: key, last epoch of its
@@ -72,14 +72,16 @@ local function extend(bucket, most, share, answer)
     if slot <= now + FARTHEST_SLOT then job, state, member, kind, ready_at = next_of_run(bucket, slot) end
     if not job then break end
     mark_handed(bucket, member, kind, ready_at, state, next_stamp(meta, 'epoch', now))
-    hold_lease(meta, state.id, now + lease)
+    later.hold_lease(meta, state.id, now + lease)
     state.state, state.worker, state.slot, state.onGrid, state.isSettled = 'granted', worker, slot, true, false
     state.attempt, state.fence, meta.granted = state.attempt + 1, next_stamp(meta, 'fence', now), meta.granted + 1
-    write_state(state)
+    later.write_state(state)
     add(answer, job, state, math.max(moved, bucket.from, ready_at), now + 2 * FARTHEST_SLOT)
   end
   left = left - math.max(0, bucket.inHanded - handed - 1)
-  if bucket.inHanded > handed or moved > -INF then reschedule(bucket, meta) end
+  if bucket.inHanded > handed or moved > -INF then later.reschedule(bucket, meta) end
+  -- It may be named again in this call.
+  later.flush(meta)
 end
 
 local function answer_to(key, known, most, share)
@@ -96,10 +98,12 @@ local function answer_to(key, known, most, share)
 end
 
 local answers, granted = { text(now), text(meta.book) }, meta.granted
-for index = 1, requests do
-  if left < 0 or usage.is_enough(index) then break end
-  local at, share = 3 + index * 3, math.max(1, math.ceil(left / (requests - index + 1)))
-  answers[index + 2] = answer_to(ARGV[at], number(ARGV[at + 1]), number(ARGV[at + 2]), share)
-end
+later.write_after(meta, function()
+  for index = 1, requests do
+    if left < 0 or usage.is_enough(index) then break end
+    local at, share = 3 + index * 3, math.max(1, math.ceil(left / (requests - index + 1)))
+    answers[index + 2] = answer_to(ARGV[at], number(ARGV[at + 1]), number(ARGV[at + 2]), share)
+  end
+end)
 if meta.granted > granted then redis.call('HSET', K.meta, 'epoch', meta.epoch, 'fence', meta.fence, 'granted', meta.granted) end
 return answers

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- handed -> granted: reserves a slot, not before now + lead, for the first of the jobs that were handed over. No
 -- job is granted one while a granted job of the bucket has not started, so a slot that was missed can always be moved.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended blocks next due line sums waiting head lookup leave grant member summed chain total share standing places under begun run
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended blocks next due line later sums waiting head lookup leave grant start member summed chain total share standing places under begun run
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many ended jobs to keep, name by which the caller knows the shard | '', number of requests, then for each: id, epoch, worker, lead, lease, missed slot | '',
@@ -20,27 +20,19 @@ local meta = read_meta()
 expect_states(5, 8)
 guard_run(meta, now, ARGV[3])
 
--- When to ask again: after the job before it has started, as far as that is known. The worker of that job may be dead, so the longer
--- it could have started, the less often this one asks: for a late start it comes later by a quarter of the delay at most.
-local function ask_again(bucket, state)
-  -- Not later: the freeze may be lifted or the limit raised, and then jobs would wait for this one.
-  local slot, far = bucket.grantedSlot, now + FARTHEST_SLOT
-  -- A slot further ahead was granted before the clock was set back.
-  local is_granted = bucket.granted ~= '' and slot <= far
-  if is_granted and slot > now then return slot + 500 end
-  local turn = is_granted and slot or math.max(bucket.from, bucket.next, bucket.frozen)
-  -- An epoch is the time of the claim, but for an hour after a loss it is ahead of that. The claim may be of just now then: this one
-  -- asks again within 20 ms, though not every millisecond for as long as the lease of a dead worker lasts.
-  local waited = now - math.max(turn, bucket.lastStart, state.epoch > now and now - 80000 or state.epoch)
-  local soon = now + math.max(1000, math.min(50000, bucket.interval / 4), waited / 4)
-  return math.min(far, math.max(soon, turn + 500))
+-- What this call has changed of the job, or of its bucket, is written before.
+local function read(id)
+  local state, bucket, is_foreign = read_handed(id, false, true)
+  if not later.states[id] and not (bucket and later.buckets[bucket.key]) then return state, bucket, is_foreign end
+  later.flush(meta)
+  return read_handed(id, false, true)
 end
 
 local function answer(at)
   local id, epoch, worker = ARGV[at], number(ARGV[at + 1]), ARGV[at + 2]
   local lead, lease, missed = number(ARGV[at + 3]), number(ARGV[at + 4]), ARGV[at + 5]
   local has_data, off = ARGV[at + 6] == '1', number(ARGV[at + 7])
-  local state, bucket, is_foreign = read_handed(id, false, true)
+  local state, bucket, is_foreign = read(id)
   local is_readable, job = pcall(read_job, id)
   if is_foreign or not is_readable or job and usage.names_costs(job.settings) and not usage.named(job.settings) then return { 'foreign' } end
   -- The job expired when this worker asked before, and that answer was lost.
@@ -52,14 +44,14 @@ local function answer(at)
   local is_mine = state.state == 'handed' or (state.state == 'granted' and state.worker == worker)
   if state.epoch ~= epoch or not is_mine then return { 'stale' } end
   local is_first = state.state == 'handed'
-  local until_ = bucket.isBehind and ask_again(bucket, state) or is_first and bucket.member and family.busy_until(bucket, now)
+  local until_ = bucket.isBehind and ask_again(bucket, state, now) or is_first and bucket.member and family.busy_until(bucket, now)
   if until_ then
     -- A worker that asks is alive: its lease is renewed.
-    hold_lease(meta, id, now + (is_turn(id) and math.min(lease, NEWS) or lease))
+    later.hold_lease(meta, id, now + (is_turn(id) and math.min(lease, NEWS) or lease))
     return { 'wait', text(until_) }
   end
   if job.size > LARGE and not has_data and bucket.paused == 0 and bucket.frozen - now <= FARTHEST_SLOT then
-    hold_lease(meta, id, now + lease)
+    later.hold_lease(meta, id, now + lease)
     return { 'data', text(job.size) }
   end
   -- It missed its slot; or it asks again because an answer was lost, and all may have changed meanwhile, also the clock. Below totals it
@@ -73,9 +65,12 @@ local function answer(at)
     if bucket.paused == 0 then slot, start_at, due, latest = grant(bucket, meta, job, state, worker, now, lead, off) end
     local is_returned = bucket.paused == 1 or not slot
     local is_late = not is_returned and start_at > job.deadline + bucket.tolerance
-    if (is_returned or is_late) and not pcall(read_line, bucket) then return { 'foreign' } end
-    if is_returned then
+    if is_returned or is_late then
+      if not pcall(read_line, bucket) then return { 'foreign' } end
       if not is_first then state.attempt = state.attempt - 1 end
+      later.flush(meta)
+    end
+    if is_returned then
       write_state(state)
       send_back(bucket, meta, id, now)
       reschedule(bucket, meta)
@@ -83,7 +78,6 @@ local function answer(at)
     end
     if is_late then
       ungrant(bucket, job, state)
-      if not is_first then state.attempt = state.attempt - 1 end
       state.worker = worker
       end_waiting(bucket, meta, job, state, 'expired', now)
       return { 'expired', text(now), job.key, text(job.cost), text(state.attempt) }
@@ -94,12 +88,12 @@ local function answer(at)
       state.fence = next_stamp(meta, 'fence', now)
       meta.granted = meta.granted + 1
     end
-    write_state(state)
-    write_bucket(bucket)
+    later.write_state(state)
+    later.write(bucket)
   end
   local turn_parts = is_turn(id) and usage.places_of(bucket) or nil
   -- The caller of a turn whose start is not heard of is soon taken for dead, but not where it may hold a place.
-  hold_lease(meta, id, is_turn(id) and turn_parts ~= '1' and math.min(now + lease, start_at + NEWS) or now + lease)
+  later.hold_lease(meta, id, is_turn(id) and turn_parts ~= '1' and math.min(now + lease, start_at + NEWS) or now + lease)
   return {
     -- A worker that is later than `latest` asks again: the bucket may have been frozen meanwhile.
     'granted', text(slot), text(start_at), text(math.min(start_at + FARTHEST_SLOT + off, latest)), text(bucket.member and family.tolerance(bucket) or bucket.tolerance), job.key,
@@ -112,9 +106,11 @@ local function answer(at)
 end
 
 local answers, fence = { text(now), text(meta.book) }, meta.fence
-for index = 1, requests do
-  answers[index + 2] = meta.sentBack < MOST_SENT_BACK and not usage.is_enough(index) and answer(5 + (index - 1) * 8) or { 'wait', text(now + 1000) }
-end
+later.write_after(meta, function()
+  for index = 1, requests do
+    answers[index + 2] = meta.sentBack < MOST_SENT_BACK and not usage.is_enough(index) and answer(5 + (index - 1) * 8) or { 'wait', text(now + 1000) }
+  end
+end)
 if meta.fence ~= fence then redis.call('HSET', K.meta, 'fence', meta.fence, 'granted', meta.granted) end
 close_books(meta, keep, now)
 return answers

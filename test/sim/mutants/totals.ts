@@ -66,9 +66,9 @@ export const TOTALS: readonly Mutant[] = [
     edits: [
       {
         file: 'src/redis/verbs/gate.lua',
-        find: '    write_state(state)\n    write_bucket(bucket)\n',
+        find: '    later.write_state(state)\n    later.write(bucket)\n',
         replace:
-          "    if bucket.member then state.fence = next_stamp(meta, 'fence', now) end\n    write_state(state)\n    write_bucket(bucket)\n",
+          "    if bucket.member then state.fence = next_stamp(meta, 'fence', now) end\n    later.write_state(state)\n    later.write(bucket)\n",
       },
     ],
   },

@@ -1,4 +1,4 @@
--- Granting slots to jobs that were handed over, and starting them.
+-- Granting slots to jobs that were handed over.
 
 local function postpone_after(bucket, since, gap, now)
   local until_ = since + gap
@@ -76,45 +76,18 @@ local function ungrant(bucket, job, state)
   bucket.handed = bucket.handed + job.cost
 end
 
--- When a job was started, by its worker's report. The worker may not know that the clock was moved: a start in the future, or
--- before the last move, counts as now.
-local function started_by(meta, at, now)
-  return (at > now + FARTHEST_SLOT or at < loss.moved_at(meta)) and now or at
-end
-
--- By how much the clocks of two workers may differ: a worker waits for no more of its error than that leaves.
-local function clock_error(bucket)
-  return math.min(500, bucket.tolerance / 4)
-end
-
--- When a start at `at` counts in quotas, which have no tolerance: it may have been later, and one that waits for it may be earlier.
-function usage.counted_at(bucket, at)
-  return at + clock_error(bucket)
-end
-
--- granted -> running at the time `at`. Until then no other job of the bucket can have got a slot, so a start that was
--- later than the tolerance, or had no slot on the grid, moves the grid: it continues from that start. The caller writes bucket
--- and state.
-local function start(bucket, state, at)
-  if bucket.granted ~= state.id then usage.take_slot(bucket, state, at) end
-  -- The clocks of worker and Redis agree to a fraction of a millisecond, which is subtracted.
-  local tolerated = bucket.tolerance - clock_error(bucket)
+-- When to ask again: after the job before it has started, as far as that is known. The worker of that job may be dead, so the longer
+-- it could have started, the less often this one asks: for a late start it comes later by a quarter of the delay at most.
+local function ask_again(bucket, state, now)
+  -- Not later: the freeze may be lifted or the limit raised, and then jobs would wait for this one.
+  local slot, far = bucket.grantedSlot, now + FARTHEST_SLOT
   -- A slot further ahead was granted before the clock was set back.
-  local slot = math.min(state.slot, at + FARTHEST_SLOT)
-  if not state.onGrid or at - slot > tolerated then
-    local moved, was_chilled = math.max(at, slot), bucket.warmth == 0
-    bucket.lastCost = state.cost
-    bucket.lastWarmth = cooled_by(bucket.lastWarmth, moved - slot)
-    set_next(bucket, moved, 0)
-    -- The bucket was frozen after the slot was granted.
-    if was_chilled then bucket.warmth = 0 end
-  end
-  state.charged = usage.of(bucket) and usage.move_to(bucket, usage.counted_at(bucket, at)) or ''
-  if bucket.member then family.start(bucket, state, at) end
-  redis.call('LREM', K.handed .. bucket.suffix, 1, member_of(state))
-  bucket.inHanded = bucket.inHanded - 1
-  bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
-  depart(bucket, state.cost, at)
-  bucket.running = bucket.running + 1
-  state.state, state.departedAt = 'running', at
+  local is_granted = bucket.granted ~= '' and slot <= far
+  if is_granted and slot > now then return slot + 500 end
+  local turn = is_granted and slot or math.max(bucket.from, bucket.next, bucket.frozen)
+  -- An epoch is the time of the claim, but for an hour after a loss it is ahead of that. The claim may be of just now then: this one
+  -- asks again within 20 ms, though not every millisecond for as long as the lease of a dead worker lasts.
+  local waited = now - math.max(turn, bucket.lastStart, state.epoch > now and now - 80000 or state.epoch)
+  local soon = now + math.max(1000, math.min(50000, bucket.interval / 4), waited / 4)
+  return math.min(far, math.max(soon, turn + 500))
 end

@@ -34,11 +34,9 @@ local function write_new_jobs(jobs, buckets, meta)
   redis.call('HSET', K.jobs, unpack(records))
   if #large > 0 then redis.call('HSET', K.data, unpack(large)) end
   for _, bucket in pairs(buckets) do
-    if bucket.isChanged then
-      local some = bucket.isMoved and moved or changed
-      some[#some + 1] = bucket
-    end
+    if bucket.isChanged then changed[#changed + 1] = bucket end
+    if bucket.isChanged and bucket.isMoved then moved[#moved + 1] = bucket end
   end
-  reschedule_all(moved, meta)
+  schedule_all(moved, meta)
   if #changed > 0 then write_buckets(changed) end
 end

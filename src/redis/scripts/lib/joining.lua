@@ -31,8 +31,10 @@ do
     local raws, ready, callers = redis.call('HMGET', K.buckets, unpack(names)), {}, {}
     for index, name in ipairs(names) do
       local raw, bucket, child = raws[index], nil, nil
-      -- Where no turn waits, the tag of a child that takes part already is all that is needed of it.
-      local tag = raw and total.turns == 0 and family.tag_of(raw)
+      -- Where no turn waits, the tag of a child that takes part already is all that is needed of it. Of one that this call has changed the
+      -- record is not written yet.
+      local is_known = family.buckets and family.buckets[name]
+      local tag = raw and not is_known and total.turns == 0 and family.tag_of(raw)
       if tag then
         total.moves[name] = nil
         ready[#ready + 1], ready[#ready + 2] = family.tag_of_ready(total, tag), name

@@ -23,7 +23,8 @@ do
       local head, from = family.head_below(child, at)
       return head, math.min(later, from)
     end
-    local bucket = read_bucket(name)
+    -- What a claim has handed over of it may not be written yet.
+    local bucket = family.buckets and family.buckets[name] or read_bucket(name)
     return bucket and family.head_at(bucket, at), later
   end
 
