@@ -48,10 +48,11 @@ export class FamilyTies {
     const left = inMemory === undefined ? [] : await this.#tagsOf(inMemory)
     for (const { total, others, ...own } of await this.#tagsOf((onRedis ?? inMemory)!)) {
       const limit = parseLimit((await this.#memory.family(total, now))!.limit)
-      const before = tagBefore(own, ahead, limit)
+      const isLike = (other: TaggedChild, which: 'tag' | 'by') =>
+        Math.abs(tagBefore(other, which, ahead, limit) - tagBefore(own, which, ahead, limit)) < ROUNDING
       const same = left.filter((child) => child.total === total && child.name !== own.name)
-      for (const other of [...others, ...same])
-        if (Math.abs(tagBefore(other, ahead, limit) - before) < ROUNDING) return true
+      // What was handed over ahead moved the tag below which nobody falls, too.
+      for (const other of [...others, ...same]) if (isLike(other, 'tag') || isLike(other, 'by')) return true
     }
     return false
   }
@@ -61,7 +62,12 @@ export class FamilyTies {
   }
 }
 
-function tagBefore({ name, tag, weight }: TaggedChild, jobs: readonly TagJob[], limit: Limit): number {
+function tagBefore(
+  { name, weight, ...child }: TaggedChild,
+  which: 'tag' | 'by',
+  jobs: readonly TagJob[],
+  limit: Limit,
+): number {
   const below = jobs.filter(({ key }) => key === name || (name.endsWith('/') && `${key}/`.startsWith(name)))
-  return below.reduce((left, job) => left - useOf(limit, job) / weight, tag)
+  return below.reduce((left, job) => left - useOf(limit, job) / weight, child[which])
 }

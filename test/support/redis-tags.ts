@@ -13,29 +13,31 @@ const SCRIPT = withLibraries(
   local bucket, found = read_bucket(ARGV[1]), {}
   local name, child = bucket.key, bucket.member
   for _, total in ipairs(family.totals_of(bucket)) do
-    local score = redis.call('ZSCORE', K.ready .. total.n, name)
-    local tag = score and tonumber(score) or math.max(child.tag, total.virtual - total.largest)
-    local one = { total = total.key, name = name, tag = tag, weight = child.weight, others = {} }
+    local function place(name, own, score)
+      local by = score and tonumber(score) or math.max(own.tag, total.virtual - total.largest)
+      return { name = name, tag = own.tag, by = by, weight = own.weight }
+    end
+    local one = place(name, child, redis.call('ZSCORE', K.ready .. total.n, name))
+    one.total, one.others = total.key, {}
     local ready = redis.call('ZRANGE', K.ready .. total.n, 0, -1, 'WITHSCORES')
     for index = 1, #ready, 2 do
       local other = ready[index]
-      if other ~= name then one.others[#one.others + 1] = { name = other, tag = tonumber(ready[index + 1]), weight = place_of(other).weight } end
+      if other ~= name then one.others[#one.others + 1] = place(other, place_of(other), ready[index + 1]) end
     end
     for _, other in ipairs(redis.call('ZRANGE', K.later .. total.n, 0, -1)) do
-      local own = place_of(other)
-      if other ~= name then one.others[#one.others + 1] = { name = other, tag = math.max(own.tag, total.virtual - total.largest), weight = own.weight } end
+      if other ~= name then one.others[#one.others + 1] = place(other, place_of(other)) end
     end
     found[#found + 1] = one
     name, child = total.key, total
   end
   return cjson.encode(found)`,
 )
-const place = z.strictObject({ name: z.string(), tag: z.number(), weight: z.number() })
+const place = z.strictObject({ name: z.string(), tag: z.number(), by: z.number(), weight: z.number() })
 // An empty table of Lua is an object in JSON.
 const places = z.preprocess((value) => (Array.isArray(value) ? value : []), z.array(place))
 const schema = z.array(place.extend({ total: z.string(), others: places }))
 
-/** A bucket, or a total, as a child of the total above it. */
+/** A bucket, or a total, as a child of the total above it. `by`: the tag by which it is chosen, where it fell behind. */
 export type TaggedChild = z.output<typeof place>
 
 /**
