@@ -39,9 +39,11 @@ interface Blindness {
   /** Nothing but outages that all processes share. */
   readonly isForAll: boolean
   readonly hasBroken: boolean
-  /** By so much leases were extended meanwhile that had not ended by then; milliseconds. */
-  readonly lifts: readonly { readonly at: number; readonly by: number }[]
+  /** Meanwhile Redis was away for all, so that leases were extended that had not ended by then. */
+  readonly outages: readonly Outage[]
 }
+
+type Outage = Pick<Silence, 'from' | 'until' | 'isRestart'>
 
 /**
  * What the promises except: a process died, or could not be heard for so long that its leases can have ended. Only what it
@@ -120,7 +122,7 @@ function blindness(plan: Plan, silences: readonly Silence[], lease: number): Bli
       isDeath: false,
       isForAll: last.isForAll && next.isForAll,
       hasBroken: last.hasBroken || next.hasBroken,
-      lifts: [...last.lifts, ...next.lifts],
+      outages: [...last.outages, ...next.outages],
     }
   }
   return result
@@ -131,22 +133,43 @@ function blindOf(plan: Plan, silence: Silence, lease: number, wasBroken: boolean
   const length = (until - from) / 1_000
   const isBroken = breaks || wasBroken || length >= BREAKS_AFTER
   // A connection that is still whole brings what was held back at once. Over a new one a renewal goes after a tenth of the lease.
-  const reconnects = Math.min(LONGEST_PAUSE, length + 100) + (length > 0 ? CONNECTS : 100) + lease / 10
-  const heard = (isBroken ? reconnects : 0) + travelOf(plan)
+  const heard = (isBroken ? reconnects(length) + lease / 10 : 0) + travelOf(plan)
   return {
     from,
     until: isDeath ? until : until + heard * 1_000,
     isDeath,
     isForAll: cause === 'everything',
     hasBroken: isBroken,
-    lifts: [{ at: from, by: liftOf(silence) }],
+    outages: cause === 'everything' ? [silence] : [],
   }
 }
 
-/** By how much the store extends all leases after a silence of all; milliseconds. */
-function liftOf({ from, until, cause, isRestart = false }: Silence): number {
+/** After a silence of this length a client is connected again by then; milliseconds. */
+function reconnects(length: number): number {
+  return Math.min(LONGEST_PAUSE, length + 100) + (length > 0 ? CONNECTS : 100)
+}
+
+/** Outages between which nobody need have been heard are one to the store: it was away once, and restarted once. */
+function joined(outages: readonly Outage[]): Outage[] {
+  const result: Outage[] = []
+  for (const { from, until, isRestart = false } of outages.toSorted((a, b) => a.from - b.from)) {
+    const last = result.at(-1)
+    const length = last === undefined ? 0 : (last.until - last.from) / 1_000
+    if (last === undefined || from > last.until + reconnects(length) * 1_000)
+      result.push({ from, until, isRestart })
+    else
+      result[result.length - 1] = {
+        from: last.from,
+        until: Math.max(last.until, until),
+        isRestart: last.isRestart === true || isRestart,
+      }
+  }
+  return result
+}
+
+/** By how much the store extends all leases after an outage; milliseconds. */
+function liftOf({ from, until, isRestart = false }: Outage): number {
   const length = (until - from) / 1_000
-  if (cause !== 'everything') return 0
   if (isRestart) return length + RESTART_GRACE
   return length > SILENCE ? length - LEAST_PASSING : 0
 }
@@ -173,12 +196,12 @@ function leastLeft(plan: Plan, lease: number): number {
 }
 
 function isExcused(plan: Plan, blind: Blindness, lease: number, leftAt: number): boolean {
-  const { from, until, isDeath, isForAll, lifts } = blind
+  const { from, until, isDeath, isForAll, outages } = blind
   if (isDeath) return true
   // A process that closes while the store is away does not wait for it beyond its leases.
   const isLeaving = leftAt <= until
   let end = from + leastLeft(plan, lease) * 1_000
-  for (const { at, by } of isLeaving ? [] : lifts) if (at <= end) end += by * 1_000
+  for (const outage of isLeaving ? [] : joined(outages)) if (outage.from <= end) end += liftOf(outage) * 1_000
   const earliest = earliestEnd(end, plan, blind, lease)
   if (isForAll && lease >= SAFE_LEASE && !isLeaving && earliest === end) return false
   return until >= earliest

@@ -55,8 +55,10 @@ export function judge(
     ...lost,
     ...excuses(plan, silences, withLost(record.seen, lost), leaving, record.recovered),
   ]
-  const audit = rest === undefined ? [] : [{ type: 'audit', at: rest.at, ...rest.audit } as const]
-  const history = [...limits, ...inOrder(events), ...audit]
+  const history = [...limits, ...inOrder(events)]
+  // A process may hear of an end just after the store was asked.
+  const heardAt = history.at(-1)?.at ?? 0
+  if (rest !== undefined) history.push({ type: 'audit', at: Math.max(rest.at, heardAt), ...rest.audit })
   const lagBefore = (at: number) => lagOf(scene, at)
   const known = { plan, silences, struck: scene.struck, lives: livesOf(scene), unsure: scene.unsure }
   const { lasting, parts } = partsOfTotals(history, plan, record.unset, scene.struck, lagBefore)
