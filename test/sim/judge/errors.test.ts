@@ -12,14 +12,21 @@ function ways(ms: number) {
 }
 
 /** The laws that a run breaks in which nothing goes wrong, a call fails, and the worker reports an error. */
-function broken(oneWayMs: number, calledAt: number, error: Error, took = 1.9, requests = 1): string[] {
+function broken(
+  oneWayMs: number,
+  calledAt: number,
+  error: Error,
+  took = 1.9,
+  requests = 1,
+  hasScripts = true,
+): string[] {
   const process = { name: 'worker-1', bornAt: 0, uncaught: [] }
   const record = {
     errors: [{ process, at: (calledAt + 1.9) * SECOND, error }],
     unavailable: [{ process, at: calledAt * SECOND, took: took * SECOND, requests }],
   }
   const world = { now: 60 * SECOND, processes: [process] }
-  const plan = aPlan({ network: ways(oneWayMs) })
+  const plan = aPlan({ network: ways(oneWayMs), hasScripts })
   return judgeErrors({ plan, world, record, silences: [], exits: [] }).map(({ law }) => law)
 }
 
@@ -58,3 +65,8 @@ test.each(['freeze', 'pause'] as const)(
     expect(scene.record.unavailable.length).toBeGreaterThan(1)
   },
 )
+
+test('a call of a script that Redis may not have waits for two requests', () => {
+  expect(broken(60, 0.1, away, 4.5, 1, false)).toEqual([])
+  expect(broken(60, 0.1, away, 4.7, 1, false)).toEqual(['L8'])
+})

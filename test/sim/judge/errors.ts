@@ -60,11 +60,17 @@ export function judgeErrors({ plan, world, record, silences, exits }: Errant): F
   for (const { process, at, took, requests } of record.unavailable) {
     const mayFail = !isCalm || opensLate(plan, process, at)
     const waited = took - stoodStill(silences, process.name, at, at + took)
-    if (mayFail && waited <= requests * UNAVAILABLE_WITHIN) continue
+    if (mayFail && waited <= requests * timesAsked(plan) * UNAVAILABLE_WITHIN) continue
     const message = `${process.name}: a call failed after ${took / 1_000} ms because Redis was away`
     failures.push({ law: 'L8', at, message })
   }
   return failures
+}
+
+/** A script that Redis may not have, or not any more, is called twice, one call after the other. */
+function timesAsked({ hasScripts, faults }: Plan): number {
+  const mayForget = faults.some(({ kind }) => kind === 'flush-scripts' || kind === 'restart')
+  return hasScripts !== true || mayForget ? 2 : 1
 }
 
 /** Whether a process may have been opening at that time, and opening takes longer there than calls wait. */

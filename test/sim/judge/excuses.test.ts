@@ -257,3 +257,9 @@ test('two restarts between which nobody was heard extend the leases once', () =>
   expect(excused([restart(5, 6), restart(9, 9.1), silent], ran('j', 4.9, 20))).toEqual([])
   expect(excused([restart(5, 6), restart(6.5, 6.6), silent], ran('j', 4.9, 20))).toEqual(['j'])
 })
+
+test('a slot may be granted while its worker hears no answer, and comes back when its lease has ended', () => {
+  const outage = cut(5, 6, { cause: 'everything', breaks: true })
+  const [, crash] = excuses(plan, [outage], ran('j', 4, 4.5), new Map(), [cameBack('j', 9)])
+  expect(crash).toMatchObject({ type: 'crash', handed: 1 })
+})

@@ -75,8 +75,8 @@ export function excuses(
     const leftAt = leaving.get(name) ?? Number.POSITIVE_INFINITY
     return own.flatMap((blind, index) => {
       const mayStartAgain = isExcused(plan, blind, lease, leftAt)
-      // A slot that a process had as it closed unheard is kept until its lease ends.
-      const keepsSlots = mayStartAgain || leftAt <= blind.until
+      // A slot that a process had as it closed unheard, or of which it never heard, is kept until its lease ends.
+      const keepsSlots = mayStartAgain || leftAt <= blind.until || blind.hasBroken
       // What it was silent for before its death may have kept it from renewing its leases.
       const wasHeard = index === 0 || own[index - 1]!.until <= blind.from - lease * 1_000
       return [

@@ -13,6 +13,7 @@ import { judgeFences } from './fences.ts'
 import { isOfHiddenStep } from './hidden-steps.ts'
 import { judgeLiveness } from './liveness.ts'
 import { doubtfulFrom, judgeAroundLosses } from './losses.ts'
+import { isOfLostLimit } from './lost-limits.ts'
 import { lostReturns, withLost } from './lost-returns.ts'
 import { isOfNewcomer } from './newcomers.ts'
 import { afterOwnSteps } from './own-steps.ts'
@@ -73,7 +74,8 @@ export function judge(
     (breach) =>
       !isOfNewcomer(breach, known, record.seen) &&
       !isOfSmallStep(breach, known) &&
-      !isOfHiddenStep(breach, known),
+      !isOfHiddenStep(breach, known) &&
+      !isOfLostLimit(breach, scene.struck, lasting),
   )
   const failures: Failure[] = [
     ...[...broken, ...judgeStandstill(scene, lasting)].map(({ law, at, message }) => ({

@@ -68,6 +68,16 @@ test('news of a start takes a moment, and no longer', () => {
   expect(breaches([...line, refused('c', 3)])).toHaveLength(1)
 })
 
+test('a process is known by what it did, also where the clock of Redis was set and the history has other times', () => {
+  const line = [accepted('a', 1), accepted('b', 1), started('a', 2)]
+  const seen = [...line.slice(0, 2), started('a', 2.001)]
+  const known = { plan: aPlan({}), silences: [silence(1.9, 3.9)], struck: [], lives: [], unsure: [] }
+  const late = refused('c', 4)
+  const history = [limit(0, '2, 1/s'), ...line, late].map(({ event }) => event)
+  expect(judgeRefusals(known, history, [limit(0, '2, 1/s'), ...seen, late], NEVER)).toHaveLength(0)
+  expect(judgeRefusals({ ...known, silences: [] }, history, [...seen, late], NEVER)).toHaveLength(1)
+})
+
 test('a fault elsewhere, or long ago, is no reason for a refusal', () => {
   const line = [accepted('a', 1), accepted('b', 1), started('a', 20, 'worker-2')]
   expect(breaches([...line, refused('c', 21)], [silence(19, 30)])).toHaveLength(1)

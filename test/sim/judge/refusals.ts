@@ -56,7 +56,7 @@ export function judgeRefusals(
   until: number,
 ): Failure[] {
   const lines = linesOf(known, history, seen)
-  const by = new Map(seen.map((one) => [one.event, one.by]))
+  const processOf = processesOf(seen)
   const deadlines = new Map(
     known.plan.jobs.flatMap(({ id, deadline }) =>
       deadline === undefined ? [] : [[id, deadline * 1_000] as const],
@@ -65,7 +65,7 @@ export function judgeRefusals(
   return history.flatMap((event) => {
     if (event.type !== 'answer' || event.accepted || event.at >= until) return []
     const line = lines.get(event.key)!
-    const limits = limitsAt(known, line, event.at, by.get(event) ?? '')
+    const limits = limitsAt(known, line, event.at, processOf(event))
     if (event.reason === 'full' || event.reason === 'too-costly') return judgeFull(event, line, limits)
     if (event.reason === 'deadline') return judgeLate(known, event, line, limits, deadlines.get(event.id))
     return []
@@ -191,7 +191,7 @@ function limitsAt({ silences }: Circumstances, { limits }: Line, at: number, by:
 
 function linesOf(known: Circumstances, history: readonly HistoryEvent[], seen: readonly Seen[]) {
   const lines = new Map<string, Line>()
-  const by = new Map(seen.map((one) => [one.event, one.by]))
+  const processOf = processesOf(seen)
   const told = new Map(seen.map((one) => [one.event, one.toldAt]))
   const owners = new Map<string, Line>()
   const lineOf = (key: string): Line => {
@@ -216,8 +216,7 @@ function linesOf(known: Circumstances, history: readonly HistoryEvent[], seen: r
         break
       case 'start':
         line.starts.push(event)
-        if (span !== undefined)
-          span.until = Math.min(span.until, heardBy(known, by.get(event) ?? '', event.at))
+        if (span !== undefined) span.until = Math.min(span.until, heardBy(known, processOf(event), event.at))
         break
       case 'return':
         // It waits again from now on, whether or not the store had heard of its start.
@@ -233,7 +232,7 @@ function linesOf(known: Circumstances, history: readonly HistoryEvent[], seen: r
           const isOwn = event.outcome === 'cancelled' || event.outcome === 'expired'
           one.until = Math.min(
             one.until,
-            isOwn ? event.at + ROUNDING : heardBy(known, by.get(event) ?? '', event.at),
+            isOwn ? event.at + ROUNDING : heardBy(known, processOf(event), event.at),
           )
         }
         break
@@ -249,6 +248,18 @@ function linesOf(known: Circumstances, history: readonly HistoryEvent[], seen: r
     }
   }
   return lines
+}
+
+/** Where the clock of Redis was set, some events of the history have other times than what was seen: those are known by their names. */
+function processesOf(seen: readonly Seen[]): (event: HistoryEvent) => string {
+  const own = new Map(seen.map((one) => [one.event, one.by]))
+  const named = new Map(seen.map((one) => [nameOf(one.event), one.by]))
+  return (event) => own.get(event) ?? named.get(nameOf(event)) ?? ''
+}
+
+function nameOf(event: HistoryEvent): string {
+  const attempt = event.type === 'start' ? event.attempt : ''
+  return 'id' in event ? `${event.type} ${event.id} ${attempt}` : event.type
 }
 
 function wait(line: Line, { id, cost, at }: Answer, owners: Map<string, Line>): void {

@@ -157,6 +157,14 @@ test('a clock that was set, forward or back, excuses nothing', () => {
   expect(breaches(events, { struck: step(-60_000, 1.5) })).toEqual(['L10 1.9'])
 })
 
+test('a step forward that no worker notices makes a window shorter by as much', () => {
+  const step = (by: number) => [struck({ kind: 'step', at: 1_500, by, until: 1_500 }, 1.5)]
+  const two = [limit(TWO_IN_A_SECOND), ...ran(1, 1), ...ran(2, 1.2)]
+  expect(breaches([...two, ...ran(3, 1.999)])).toEqual(['L10 1.999'])
+  expect(breaches([...two, ...ran(3, 1.999)], { struck: step(1.5) })).toEqual([])
+  expect(breaches([...two, ...ran(3, 1.997)], { struck: step(1.5) })).toEqual(['L10 1.997'])
+})
+
 test('a loss excuses what it can have taken, and nothing before or long after', () => {
   const events = [limit(TWO_IN_A_SECOND), ...OVERDRAWN]
   const loss = (at: number) => {

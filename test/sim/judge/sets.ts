@@ -8,6 +8,7 @@ import type { Plan } from '../plan/plan.ts'
 import { EPOCH } from '../world/process.ts'
 import { travelOf } from './excuses.ts'
 import { firstLost } from './losses.ts'
+import { longestUnnoticed } from './small-steps.ts'
 
 /** From the grant of a slot until it must not be used any more, beside the ways of calls; microseconds. */
 export const USABLE = 600_000
@@ -82,14 +83,20 @@ function aheadOf({ ahead = 0 }: Plan): number {
 
 /**
  * By its clock the store counts the periods of calendars. When it was set, nothing is said of them; and a lease may end sooner or
- * later.
+ * later. By a step forward that no worker notices, rolling windows end earlier (docs/redis.md, what does not hold).
  */
 function onClockOfStore(event: HistoryEvent, { plan, struck }: Sets): HistoryEvent {
   const isSet = struck.some(({ fault }) => fault.kind === 'step')
+  const most = longestUnnoticed(plan)
+  const unnoticed = struck.reduce(
+    (sum, { fault }) =>
+      sum + (fault.kind === 'step' && fault.by > 0 && fault.by <= most ? fault.by * 1_000 : 0),
+    0,
+  )
   const at = event.at + aheadOf(plan)
   switch (event.type) {
     case 'limit':
-      return { ...event, at, limit: isSet ? withoutCalendars(event.limit) : event.limit }
+      return { ...event, at, limit: isSet ? rollingOf(event.limit, unnoticed) : event.limit }
     case 'fault': {
       const { leaseUntil, ...fault } = event
       if (isSet || leaseUntil === undefined) return { ...fault, at }
@@ -100,8 +107,12 @@ function onClockOfStore(event: HistoryEvent, { plan, struck }: Sets): HistoryEve
   }
 }
 
-function withoutCalendars(limit: Limit): Limit {
-  return { ...limit, quotas: limit.quotas.filter(({ window }) => isRolling(window)) }
+/** The limit without its calendars, and with windows that are so much shorter. */
+function rollingOf(limit: Limit, shorter: number): Limit {
+  const quotas = limit.quotas.flatMap((quota) =>
+    isRolling(quota.window) ? [{ ...quota, window: { length: quota.window.length - shorter } }] : [],
+  )
+  return { ...limit, quotas }
 }
 
 /** The longest time that the answer to a settling took that counted: from when on it counts in the store, is known no better. */

@@ -12,6 +12,11 @@ const SLEW = 1e-3
 /** The interval, in gaps that the laws ask for at least: with the default tolerance they are three quarters of it. */
 const INTERVAL = 4 / 3
 
+/** The longest step that a worker may not notice in this run; milliseconds. */
+export function longestUnnoticed(plan: Plan): number {
+  return UNNOTICED + 4 * travelOf(plan)
+}
+
 /** By how much a start came too early behind another, and what the laws ask for at least; milliseconds. Undefined: it broke another law. */
 export function shortGapOf({
   law,
@@ -34,7 +39,7 @@ export function isOfSmallStep(
   if (short === undefined) return false
   const missing = short.least - short.gap
   const travel = travelOf(plan)
-  const most = UNNOTICED + 4 * travel
+  const most = longestUnnoticed(plan)
   const slow = struck.flatMap(({ fault, until }) => (fault.kind === 'slow' ? [until] : []))
   return struck.some(({ fault, from }) => {
     if (fault.kind !== 'step' || at < from) return false
