@@ -19,8 +19,8 @@ interface Job {
 /**
  * L12: while two children of a total can both go, what each gets, for its weight, differs by no more than the largest job of each, for
  * its weight, and the largest of the family; and by what is handed over and has not started. What a job uses is its share of the part of
- * the total of which it takes most. A settlement says what it really used: who used more than was counted waits for the others by that
- * much.
+ * the total of which it takes most. Where a settlement says that it used more, the others may have as much more; that they
+ * do not get it is no breach.
  *
  * At each start below the total it is judged who could have gone: a job waited, nothing on its way was frozen or paused, and its own
  * pace and those of the totals between allowed a start. A child is not judged while its own limit, or one between, has quotas or places, or warms up:
@@ -36,6 +36,8 @@ export class Fairness {
   readonly #started = new Map<string, StartEvent>()
   /** Of the family: the largest use of one job, for the weight of its child. */
   #largest = 0
+  /** When the pace of the total lets the next start come, after the last one. */
+  #opensAt = Number.NEGATIVE_INFINITY
 
   /** @param handed so much of the time of the total may have been handed over, and not have started; microseconds */
   constructor(total: string, handed = 0) {
@@ -126,6 +128,7 @@ export class Fairness {
   }
 
   #admit(id: string, job: Job, at: number): void {
+    if (at >= this.#opensAt && !this.#sharers.haveWork) this.#sharers.rest()
     this.#jobs.set(id, job)
     this.#sharers.member(job.key).waiting.set(id, at)
     this.#note(job)
@@ -136,7 +139,10 @@ export class Fairness {
     const limit = this.#sharers.member(this.#total).limit
     if (limit !== undefined) {
       this.#judge(start, went, useOf(limit, this.#counted(start)))
+      this.#opensAt = Math.max(this.#opensAt, start.at + limit.interval * start.cost)
     }
+    // What it had used more than others know of is evened out: it is its turn.
+    went.overdrawn = 0
     this.#started.set(start.id, start)
     this.#sharers.member(start.key).waiting.delete(start.id)
     for (const member of went.ways.get(start.key)!) {

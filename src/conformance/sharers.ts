@@ -30,6 +30,8 @@ export interface Sharer {
    * their starts, or its own less.
    */
   readonly spare: Map<Sharer, number>
+  /** What its jobs used more than was counted at their starts, for its weight, by what was settled since its last start. */
+  overdrawn: number
 }
 
 /** Who shares a total: its keys and the totals below it, and to which child of the total each key belongs. */
@@ -45,6 +47,12 @@ export class Sharers {
 
   all(): Iterable<Sharer> {
     return this.#sharers.values()
+  }
+
+  /** Whether a job of any child waits. */
+  get haveWork(): boolean {
+    for (const { waiting } of this.#members.values()) if (waiting.size > 0) return true
+    return false
   }
 
   has(name: string): boolean {
@@ -82,6 +90,7 @@ export class Sharers {
       largest: 0,
       ahead: new Map(),
       spare: this.#spareOfNewcomer(),
+      overdrawn: 0,
     }
     sharer.ways.set(key, way)
     this.#sharers.set(member!, sharer)
@@ -91,18 +100,28 @@ export class Sharers {
 
   /** A job of the child used so much more of the total, for its weight, than was counted at its start; or less. */
   settle(settled: Sharer, more: number): void {
+    settled.overdrawn = Math.max(0, settled.overdrawn + more)
     for (const other of this.#sharers.values()) {
       if (other === settled) continue
-      if (more > 0) addTo(other.spare, settled, more)
-      else addTo(settled.spare, other, -more)
+      if (more > 0) addTo(other.spare, settled, sharedWith(settled, other, more))
+      else addTo(settled.spare, other, sharedWith(other, settled, -more))
     }
   }
 
-  /** Nobody has used more than others know of. */
+  /** Nobody has work, and the total has room: all are equal again. */
+  rest(): void {
+    for (const sharer of this.#sharers.values()) {
+      sharer.overdrawn = 0
+      sharer.spare.clear()
+    }
+  }
+
+  /** A newcomer waits for nothing that others used. */
   #spareOfNewcomer(): Map<Sharer, number> {
     const spare = new Map<Sharer, number>()
-    for (const { spare: known } of this.#sharers.values()) {
-      for (const [other, share] of known) spare.set(other, Math.max(spare.get(other) ?? 0, share))
+    for (const sharer of this.#sharers.values()) {
+      if (sharer.overdrawn > 0) spare.set(sharer, Math.max(spare.get(sharer) ?? 0, sharer.overdrawn))
+      for (const [other, share] of sharer.spare) spare.set(other, Math.max(spare.get(other) ?? 0, share))
     }
     return spare
   }
@@ -127,7 +146,7 @@ export class Sharers {
 }
 
 function addTo(spare: Map<Sharer, number>, other: Sharer, share: number): void {
-  spare.set(other, (spare.get(other) ?? 0) + share)
+  if (share > 0) spare.set(other, (spare.get(other) ?? 0) + share)
 }
 
 /** Of a share that the child got, what was not to spare beside the other one. */

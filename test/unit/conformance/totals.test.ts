@@ -186,6 +186,8 @@ describe('a settlement', () => {
     amounts: { tokens },
   })
   const times = (count: number, key: string) => Array.from({ length: count }, () => key)
+  const unfair = (...history: HistoryEvent[]) =>
+    breachesOf(...TOKENS, ...history).filter((text) => text.startsWith('L12'))
 
   test('makes the child wait for the others by what its job used more than was counted', () => {
     const fair = startsOf(['a/1', ...times(23, 'a/2'), 'a/1'])
@@ -205,6 +207,29 @@ describe('a settlement', () => {
     expect(breachesOf(...history).length).toBeGreaterThan(
       breachesOf(...history, settle('0', 'a/1', 1)).length,
     )
+  })
+
+  test('of both evens out: then one may not take all', () => {
+    const order = [...Array.from({ length: 40 }, () => ['a/1', 'a/2']).flat(), ...times(100, 'a/1'), 'a/2']
+    const settled = order
+      .slice(0, 80)
+      .map((key, nth) => ({ ...settle(`${nth}`, key, 21), at: nth * 100 * MS + 1 }))
+    expect(unfair(...startsOf(order), ...settled)[0]).toMatch(/^L12 .*"a\/1" had .* than "a\/2"/)
+  })
+
+  test('counts for a child that comes when the other was alone, until all have rested', () => {
+    const alone = startsOf(times(10, 'a/1'))
+    const settled = times(10, 'a/1').map((key, nth) => ({ ...settle(`${nth}`, key, 61), at: 950 * MS }))
+    const left = admitted('left', 'a/1', 950 * MS)
+    const others = (from: number) =>
+      times(300, 'a/2').flatMap((key, nth) => [
+        admitted(`o${nth}`, key, from),
+        start(`o${nth}`, key, from + nth * 100 * MS),
+      ])
+    const after = [...others(1_000 * MS), start('left', 'a/1', 31_000 * MS)]
+    expect(unfair(...alone, ...settled, left, ...after)).toEqual([])
+    const rested = [admitted('left', 'a/1', 60_000 * MS), ...others(60_000 * MS)]
+    expect(unfair(...alone, ...settled, ...rested)[0]).toMatch(/^L12 .*"a\/2" had/)
   })
 
   test('counts for children that come later, once, and for the start with its fence alone', () => {
