@@ -40,6 +40,8 @@ export class Sharers {
   readonly #members = new Map<string, Member>()
   readonly #sharers = new Map<Member, Sharer>()
   readonly #sharerOf = new Map<string, Sharer>()
+  /** What children had used more than others knew of as they went: one that comes again has used it still. */
+  readonly #overdrawn = new Map<string, number>()
 
   constructor(total: string) {
     this.#total = total
@@ -84,17 +86,18 @@ export class Sharers {
       .toSorted((a, b) => a.name.length - b.name.length)
     const way = [...between, this.member(key)]
     const [member] = way
-    const sharer = this.#sharers.get(member!) ?? {
-      member: member!,
-      ways: new Map(),
-      largest: 0,
-      ahead: new Map(),
-      spare: this.#spareOfNewcomer(),
-      overdrawn: 0,
-    }
+    const sharer = this.#sharers.get(member!) ?? this.#begin(member!)
     sharer.ways.set(key, way)
-    this.#sharers.set(member!, sharer)
     this.#sharerOf.set(key, sharer)
+    return sharer
+  }
+
+  #begin(member: Member): Sharer {
+    const overdrawn = this.#overdrawn.get(member.name) ?? 0
+    const spare = this.#spareOfNewcomer()
+    const sharer: Sharer = { member, ways: new Map(), largest: 0, ahead: new Map(), spare, overdrawn }
+    for (const other of this.#sharers.values()) addTo(other.spare, sharer, overdrawn)
+    this.#sharers.set(member, sharer)
     return sharer
   }
 
@@ -110,6 +113,7 @@ export class Sharers {
 
   /** Nobody has work, and the total has room: all are equal again. */
   rest(): void {
+    this.#overdrawn.clear()
     for (const sharer of this.#sharers.values()) {
       sharer.overdrawn = 0
       sharer.spare.clear()
@@ -139,6 +143,8 @@ export class Sharers {
     for (const [member, sharer] of this.#sharers) {
       if (member.name !== total && !isWithin(member.name, total)) continue
       beginAnew(sharer)
+      const owed = [...this.#sharers.values()].map(({ spare }) => spare.get(sharer) ?? 0)
+      this.#overdrawn.set(member.name, Math.max(sharer.overdrawn, ...owed))
       this.#sharers.delete(member)
     }
     for (const key of keys) this.of(key)

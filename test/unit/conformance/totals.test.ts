@@ -232,6 +232,18 @@ describe('a settlement', () => {
     expect(unfair(...alone, ...settled, ...rested)[0]).toMatch(/^L12 .*"a\/2" had/)
   })
 
+  test('counts still for a total below that goes and comes again', () => {
+    const below = [rule('a/p/', EACH), rule('a/p/1', EACH)]
+    const jobs = startsOf(['a/2', 'a/p/1', ...times(40, 'a/2'), 'a/p/1'])
+    const again: HistoryEvent[] = [
+      { type: 'unset', at: 150 * MS, key: 'a/p/' },
+      { ...rule('a/p/', EACH), at: 151 * MS },
+    ]
+    const settled = { ...settle('1', 'a/p/1', 40), at: 101 * MS }
+    expect(unfair(...below, ...jobs, settled, ...again)).toEqual([])
+    expect(unfair(...below, ...jobs, ...again)[0]).toMatch(/^L12 .*"a\/2" had/)
+  })
+
   test('counts for children that come later, once, and for the start with its fence alone', () => {
     const fair = startsOf(['a/1', ...times(23, 'a/2'), 'a/1'])
     const late = fair.map((event) =>
