@@ -128,7 +128,7 @@ export class Fairness {
   }
 
   #admit(id: string, job: Job, at: number): void {
-    if (at >= this.#opensAt && !this.#sharers.haveWork) this.#sharers.rest()
+    if (at >= this.#opensAt) this.#sharers.rest()
     this.#jobs.set(id, job)
     this.#sharers.member(job.key).waiting.set(id, at)
     this.#note(job)

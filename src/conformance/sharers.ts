@@ -40,6 +40,8 @@ export class Sharers {
   readonly #members = new Map<string, Member>()
   readonly #sharers = new Map<Member, Sharer>()
   readonly #sharerOf = new Map<string, Sharer>()
+  /** Nothing was settled since all were equal. */
+  #isEven = true
   /** What children had used more than others knew of as they went: one that comes again has used it still. */
   readonly #overdrawn = new Map<string, number>()
 
@@ -52,7 +54,7 @@ export class Sharers {
   }
 
   /** Whether a job of any child waits. */
-  get haveWork(): boolean {
+  get #haveWork(): boolean {
     for (const { waiting } of this.#members.values()) if (waiting.size > 0) return true
     return false
   }
@@ -103,6 +105,7 @@ export class Sharers {
 
   /** A job of the child used so much more of the total, for its weight, than was counted at its start; or less. */
   settle(settled: Sharer, more: number): void {
+    this.#isEven = false
     settled.overdrawn = Math.max(0, settled.overdrawn + more)
     for (const other of this.#sharers.values()) {
       if (other === settled) continue
@@ -111,8 +114,10 @@ export class Sharers {
     }
   }
 
-  /** Nobody has work, and the total has room: all are equal again. */
+  /** The total has room. If nobody has work, either, all are equal again. */
   rest(): void {
+    if (this.#isEven || this.#haveWork) return
+    this.#isEven = true
     this.#overdrawn.clear()
     for (const sharer of this.#sharers.values()) {
       sharer.overdrawn = 0
