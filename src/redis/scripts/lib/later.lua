@@ -17,7 +17,9 @@ end
 -- The bucket is written at the end; the totals above it count it at once.
 function later.write(bucket)
   if bucket.member or bucket.before then family.sync(bucket) end
-  if not later.buckets[bucket.key] then later.buckets[bucket.key], later.buckets[#later.buckets + 1] = bucket, bucket end
+  if later.buckets[bucket.key] then return end
+  if bucket.isUseChanged then usage.expect_packing(bucket) end
+  later.buckets[bucket.key], later.buckets[#later.buckets + 1] = bucket, bucket
 end
 
 -- The same, and it is scheduled; below totals at once, since that may change which child is next.

@@ -66,6 +66,14 @@ do
     return before
   end
 
+  -- The quotas are packed when the call ends, and it has to leave the time for that.
+  function usage.expect_packing(bucket)
+    for _, one in ipairs(bucket.use or {}) do
+      local used = rawget(one, 'used')
+      usage.work = usage.work + packing(used and #used or one.size or 0)
+    end
+  end
+
   -- Adds what is written of the quotas, behind the first text.
   function usage.pack(bucket, packed)
     if bucket.use.whole and with_sums(bucket, packed, bucket.use.whole) then return end
