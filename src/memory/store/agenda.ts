@@ -63,7 +63,8 @@ export class Agenda {
     }
     const due = nextDeparture(bucket, from)
     if (bucket.isDeparting) this.#place(bucket, undefined)
-    else if (due !== Number.POSITIVE_INFINITY) this.#place(bucket, this.#heapOf(bucket, due), due)
+    else if (due !== Number.POSITIVE_INFINITY)
+      this.#place(bucket, this.#heapOf(bucket, Math.max(due, now)), due)
     else if (bucket.jobs > 0 || bucket.placesTaken > 0 || bucket.paused) this.#place(bucket, undefined)
     else this.#place(bucket, this.#forgettable, Math.max(from, forgettableAt(bucket)))
   }

@@ -312,3 +312,14 @@ describe('forget', () => {
     expect([passes > 1, store.nextChore()]).toEqual([true, NEVER])
   })
 })
+
+test('a turn that was due before a retry of its key was ready waits behind that for a handler', () => {
+  const store = storeWith('100, 10/s, 1 at once')
+  store.admit(request({ id: 'fails' }), 0)
+  store.admit(request({ id: 'long' }), 0)
+  store.admit(request({ id: 'turn', isTurn: true }), 0)
+  store.finish(start(store, 0)!, retryAt(1.5 * SECOND), 0.05 * SECOND)
+  store.finish(start(store, 0.1 * SECOND)!, COMPLETED, 3 * SECOND)
+  expect(store.claim(3 * SECOND, false)).toBeUndefined()
+  expect(store.claim(3 * SECOND)).toMatchObject({ id: 'fails' })
+})
