@@ -21,15 +21,16 @@ export interface NextUnder {
 
 /** The bucket that departs next, if one is due by `now`. First all children join whose time has come. */
 export function nextUnder(outermost: Total, now: number): NextUnder {
-  return bringUp(outermost, now, true) ? firstUnder(outermost, now) : { due: now }
+  return lookUnder(outermost, now, true)
 }
 
 /** The same as far as it is known before others join: one of those may then be first. */
 export function expectedUnder(outermost: Total, now: number): NextUnder {
-  return bringUp(outermost, now, false) ? firstUnder(outermost, now) : { due: now }
+  return lookUnder(outermost, now, false)
 }
 
-function firstUnder(outermost: Total, now: number): NextUnder {
+function lookUnder(outermost: Total, now: number, isChoosing: boolean): NextUnder {
+  if (!bringUp(outermost, now, isChoosing)) return { due: now }
   const { head } = outermost
   const due = outermost.dueAt(now) ?? Number.POSITIVE_INFINITY
   return due <= now && head !== undefined ? { bucket: head, due } : { due }
