@@ -19,8 +19,8 @@ interface Job {
 /**
  * L12: while two children of a total can both go, what each gets, for its weight, differs by no more than the largest job of each, for
  * its weight, and the largest of the family; and by what is handed over and has not started. What a job uses is its share of the part of
- * the total of which it takes most. Where a settlement says that it used more, the others may have as much more; that they
- * do not get it is no breach.
+ * the total of which it takes most. Where a settlement says that it used more, the others may have as much more, and need
+ * not get it.
  *
  * At each start below the total it is judged who could have gone: a job waited, nothing on its way was frozen or paused, and its own
  * pace and those of the totals between allowed a start. A child is not judged while its own limit, or one between, has quotas or places, or warms up:

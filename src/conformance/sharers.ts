@@ -114,7 +114,7 @@ export class Sharers {
     }
   }
 
-  /** The total has room. If nobody has work, either, all are equal again. */
+  /** Called while the total has room: if no child has work, all are equal again. */
   rest(): void {
     if (this.#isEven || this.#haveWork) return
     this.#isEven = true

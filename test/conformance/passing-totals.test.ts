@@ -2,13 +2,17 @@ import { describe, expect, test } from 'vitest'
 import { FamilyStage, STEP } from '../support/family-stage.ts'
 import { DRIVERS } from './drivers.ts'
 
+async function setAgain({ driver, now }: FamilyStage, limit: string): Promise<void> {
+  await driver.unsetRule('a/', now)
+  await driver.setRule('a/', limit, now)
+}
+
 describe.each(DRIVERS)('%s: a total that is removed and set again', (_, open) => {
   test('keeps its pace', async () => {
     const family = await FamilyStage.open(open, { '*': '100, 100/s', 'a/': '50, 1/s' })
     await family.fill('a/1', 1)
     await family.pass(0.1)
-    await family.driver.unsetRule('a/', family.now)
-    await family.driver.setRule('a/', '50, 1/s', family.now)
+    await setAgain(family, '50, 1/s')
     await family.fill('a/1', 1)
     await family.pass(2)
     expect(family.starts.map(({ seconds }) => seconds)).toEqual([STEP, 1 + STEP])
@@ -18,8 +22,7 @@ describe.each(DRIVERS)('%s: a total that is removed and set again', (_, open) =>
     const family = await FamilyStage.open(open, { '*': '100, 100/s', 'a/': '50, 100/s, 2 / 5s' })
     await family.fill('a/1', 2)
     await family.pass(0.1)
-    await family.driver.unsetRule('a/', family.now)
-    await family.driver.setRule('a/', '50, 100/s, 2 / 5s', family.now)
+    await setAgain(family, '50, 100/s, 2 / 5s')
     await family.fill('a/1', 1)
     await family.pass(4.9)
     expect(family.starts).toHaveLength(2)
@@ -31,8 +34,7 @@ describe.each(DRIVERS)('%s: a total that is removed and set again', (_, open) =>
     const family = await FamilyStage.open(open, { '*': '100, 100/s', 'a/': '50, 1/s' })
     await family.fill('a/1', 3)
     await family.driver.pause('a/', family.now)
-    await family.driver.unsetRule('a/', family.now)
-    await family.driver.setRule('a/', '50, 1/s', family.now)
+    await setAgain(family, '50, 1/s')
     await family.pass(2)
     expect(family.starts).toEqual([])
     await family.driver.resume('a/', family.now)

@@ -51,7 +51,7 @@ export class FamilyTies {
       const isLike = (other: TaggedChild, which: 'tag' | 'by') =>
         Math.abs(tagBefore(other, which, ahead, limit) - tagBefore(own, which, ahead, limit)) < ROUNDING
       const same = left.filter((child) => child.total === total && child.name !== own.name)
-      // What was handed over ahead moved the tag below which nobody falls, too.
+      // Handing over ahead also raised the lowest tag that a child can have.
       for (const other of [...others, ...same]) if (isLike(other, 'tag') || isLike(other, 'by')) return true
     }
     return false

@@ -4,7 +4,6 @@ import type { HeapUse } from '../../core/heap-use.ts'
 import type { LayeredBook } from '../../core/layered-book.ts'
 import type { TotalRule } from '../../core/rule-book.ts'
 import { beginningOf, type RuleChange } from '../../core/rule-layers.ts'
-import { totalsAbove } from '../../core/total.ts'
 import { stand } from '../../core/total-departures.ts'
 import { recount } from './charges.ts'
 import { type IdleTotal, Member, MemoryTotal, tagUntil } from './family.ts'
@@ -80,8 +79,7 @@ export class Families {
   /** The bucket is forgotten. */
   release({ total, bucket }: Member): void {
     this.#use.release(bucket.use!, MEMBER)
-    total.children--
-    if (total.children === 0) this.#rest(total)
+    this.#lose(total)
   }
 
   /** Something of the total was changed that may have kept it. */
@@ -100,9 +98,7 @@ export class Families {
       else {
         this.#remove(total)
         const { parent } = total
-        if (parent === undefined) continue
-        parent.children--
-        if (parent.children === 0) this.#rest(parent)
+        if (parent !== undefined) this.#lose(parent)
       }
     }
   }
@@ -139,7 +135,7 @@ export class Families {
       const { member } = bucket
       if (member === undefined) continue
       left.add(member.total)
-      withdraw(bucket, member)
+      member.withdraw()
       this.release(member)
     }
     const stale = [...this.#concerned(change)].filter((total) => this.#isElsewhere(total))
@@ -156,7 +152,7 @@ export class Families {
       this.place(bucket)
       if (bucket.member === undefined) continue
       this.keepMember(bucket.member)
-      settle(bucket, bucket.member)
+      bucket.member.settle()
     }
     // Those above them do not know yet that they have fewer.
     for (const total of left) stand(total, now)
@@ -196,9 +192,14 @@ export class Families {
     const { parent } = total
     if (parent === undefined) return
     parent.queue.drop(total)
-    parent.children--
-    if (parent.children === 0) this.#rest(parent)
+    this.#lose(parent)
     total.parent = undefined
+  }
+
+  /** One child less. */
+  #lose(total: MemoryTotal): void {
+    total.children--
+    if (total.children === 0) this.#rest(total)
   }
 
   #remove(total: MemoryTotal): void {
@@ -228,26 +229,4 @@ function keyOf({ path }: MemoryTotal): string {
 
 function bytesOf({ path }: MemoryTotal): number {
   return TOTAL + path.length
-}
-
-/** Takes the bucket, with all that waits and runs in it, out of the totals above it. */
-function withdraw(bucket: MemoryBucket, member: Member): void {
-  member.total.queue.drop(member)
-  member.family.turns -= bucket.turns ?? 0
-  member.family.aside.delete(member)
-  for (const total of totalsAbove(member)) {
-    total.bucket.waiting -= bucket.waiting
-    total.running -= bucket.placesTaken
-    if (bucket.isDeparting) total.isDeparting = false
-  }
-  bucket.member = undefined
-}
-
-function settle(bucket: MemoryBucket, member: Member): void {
-  member.family.turns += bucket.turns ?? 0
-  for (const total of totalsAbove(member)) {
-    total.bucket.waiting += bucket.waiting
-    total.running += bucket.placesTaken
-    if (bucket.isDeparting) total.isDeparting = true
-  }
 }

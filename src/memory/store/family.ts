@@ -60,6 +60,31 @@ export class Member implements TotalledBucket {
     if (job.isTurn) this.family.turns--
   }
 
+  /** The bucket leaves the totals above it, with all that waits and runs in it. */
+  withdraw(): void {
+    const { bucket, family } = this
+    this.total.queue.drop(this)
+    family.turns -= bucket.turns ?? 0
+    family.aside.delete(this)
+    for (const total of totalsAbove(this)) {
+      total.bucket.waiting -= bucket.waiting
+      total.running -= bucket.placesTaken
+      if (bucket.isDeparting) total.isDeparting = false
+    }
+    bucket.member = undefined
+  }
+
+  /** All totals above the bucket count what waits and runs in it. */
+  settle(): void {
+    const { bucket, family } = this
+    family.turns += bucket.turns ?? 0
+    for (const total of totalsAbove(this)) {
+      total.bucket.waiting += bucket.waiting
+      total.running += bucket.placesTaken
+      if (bucket.isDeparting) total.isDeparting = true
+    }
+  }
+
   dueAt(now: number): number | undefined {
     const { bucket } = this
     if (bucket.jobs === 0 || bucket.paused) return undefined

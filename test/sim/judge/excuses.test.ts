@@ -250,7 +250,7 @@ test('a restart extends the leases, so a short one excuses no worker, also with 
   expect(excused([restart], ran('j', 4.9, 20), new Map([['worker-1', 5.5 * SECOND]]))).toEqual(['j'])
 })
 
-test('two restarts between which nobody was heard extend the leases once', () => {
+test('two restarts with no call between them extend the leases once', () => {
   const restart = (from: number, until: number) =>
     cut(from, until, { cause: 'everything', breaks: true, isRestart: true })
   const silent = cut(6.9, 15)

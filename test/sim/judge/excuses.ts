@@ -149,7 +149,7 @@ function reconnects(length: number): number {
   return Math.min(LONGEST_PAUSE, length + 100) + (length > 0 ? CONNECTS : 100)
 }
 
-/** Outages between which nobody need have been heard are one to the store: it was away once, and restarted once. */
+/** Outages with no call between them count once for the store: it was away once, and restarted once. */
 function joined(outages: readonly Outage[]): Outage[] {
   const result: Outage[] = []
   for (const { from, until, isRestart = false } of outages.toSorted((a, b) => a.from - b.from)) {
