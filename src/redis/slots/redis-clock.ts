@@ -87,7 +87,7 @@ export class RedisClock {
     }
     const { least, most } = this.#offset.unexplained(sample)
     if (Math.abs(least) > LONGEST_UNEXPLAINED) {
-      this.#remeasure(most)
+      this.#remeasure(most, sample)
       return
     }
     this.#offset.add(sample)
@@ -127,8 +127,10 @@ export class RedisClock {
     this.#ignoredBefore = this.#ports.clock.now()
   }
 
-  #remeasure(by: number): void {
+  #remeasure(by: number, after: ClockSample): void {
     this.#forget()
+    // It shows a further step that comes before the next sample.
+    this.#offset = new Offset(after)
     this.#unreportedJump = (this.#unreportedJump ?? 0) + by
     this.#wakeUp?.()
   }

@@ -142,6 +142,29 @@ describe('the clock of the store', () => {
     redisClock.stop()
   })
 
+  test.each([
+    [48_000, 48_000],
+    [60_000_000, 300_000],
+    [-300_000, -400_000],
+    [-300_000, 350_000],
+  ])('set by %i us, and by %i us before it was measured again: both are reported', async (first, second) => {
+    const { clock, redisClock, store, jumps } = await new ClockStage().open()
+    await clock.advance(100_000)
+    const sentAt = clock.now() - 1_000
+    store.offset += first
+    redisClock.observe({ sentAt, receivedAt: clock.now(), storeTime: store.now() - 500 })
+    store.offset += second
+    await clock.advance(200_000)
+    expect(redisClock.isSound).toBe(true)
+    expect(jumps).toHaveLength(2)
+    expect(Math.abs(jumps[0]! - first)).toBeLessThan(3_000)
+    expect(Math.abs(jumps[1]! - second)).toBeLessThan(8_000)
+    expect(Math.sign(second) * (jumps[1]! - second)).toBeGreaterThanOrEqual(0)
+    await clock.advance(5_000_000)
+    expect(jumps).toHaveLength(2)
+    redisClock.stop()
+  })
+
   test('a reply that took long explains what looks like a jump', async () => {
     const { clock, redisClock } = await new ClockStage().open()
     const sentAt = clock.now()
