@@ -160,8 +160,8 @@ const TABLE = {
     setup: { jobs: ONE, retries: 1, lookAhead: 1, ...rolledBack },
     patch: {
       script: 'gate',
-      from: '2 * FARTHEST_SLOT + gap_after(meta.lostCost)',
-      to: 'gap_after(meta.lostCost)',
+      from: '2 * FARTHEST_SLOT + gap_after(bucket, meta.lostCost)',
+      to: 'gap_after(bucket, meta.lostCost)',
     },
   },
   'no-quarantine': {

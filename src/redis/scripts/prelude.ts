@@ -80,10 +80,10 @@ export function shardPrelude({ isReadOnly }: { readonly isReadOnly: boolean }): 
     `local STATES = { ${states.join(', ')} }`,
     ...constants(SHARD_CONSTANTS),
     quotaConstants(),
-    `local usage = { work = 0, isEnough = false, pace = false, EVEN = ${EVEN}, RUN_INTERVAL = ${LONGEST_RUN_INTERVAL}, RUN_JOBS = ${MOST_OF_RUN} }`,
+    `local usage = { work = 0, isEnough = false, EVEN = ${EVEN}, RUN_INTERVAL = ${LONGEST_RUN_INTERVAL}, RUN_JOBS = ${MOST_OF_RUN} }`,
     'local forward, loss, entries = {}, {}, {}',
     // What a call knows of totals.
-    `local family = { SHARE_OF_ROOM = ${SHARE_OF_ROOM}, WEIGHT_PART = ${WEIGHT_PART}, totals = false, touched = false, unwritten = false, buckets = false, horizon = false, isReadOnly = ${isReadOnly} }`,
+    `local family = { SHARE_OF_ROOM = ${SHARE_OF_ROOM}, WEIGHT_PART = ${WEIGHT_PART}, totals = false, touched = false, unwritten = false, buckets = false, raws = false, horizon = false, isReadOnly = ${isReadOnly} }`,
   ].join('\n')
 }
 

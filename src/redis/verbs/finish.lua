@@ -58,7 +58,8 @@ local function finish(at)
     later.reschedule(bucket, meta)
     return '1'
   end
-  if state.state == 'granted' and started_at ~= '' then
+  local has_begun = state.state == 'granted' and started_at ~= ''
+  if has_begun then
     started_at = started_by(meta, number(started_at), now)
     if started_at < meta.watchedUntil then note_start(meta, bucket, id, started_at) end
     start(bucket, state, started_at)
@@ -83,7 +84,8 @@ local function finish(at)
     wait_again(bucket, state, 'back', -INF, 'frozen')
   end
   if not had_line then bucket.from = -INF end
-  later.reschedule(bucket, meta)
+  -- The end of a job lets no other one go earlier, where no place comes free by it.
+  if ready_at or has_begun or not had_line or usage.of(bucket) then later.reschedule(bucket, meta) else later.write(bucket) end
   -- A turn is in no run.
   if not is_turn(id) and usage.must_stop(bucket, now) then return string.format('%.17g stop', ready_at or 1) end
   return ready_at and text(ready_at) or ended(state, 1)

@@ -8,6 +8,11 @@ export function quotasOf({ quotas = [] }: ModelLimit): readonly ModelQuota[] {
   return quotas
 }
 
+/** Whether the limit has more than its pace, or remembers a quota. */
+export function hasParts({ limit, use }: Shard): boolean {
+  return limit.places !== undefined || quotasOf(limit).length + use.remembered.length > 0
+}
+
 /** The quotas by which starts are counted: those of the limit, and behind them those that are remembered. */
 export function countedBy({ limit, use }: Shard): ModelQuota[] {
   return [...quotasOf(limit), ...use.remembered]

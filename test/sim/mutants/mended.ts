@@ -60,8 +60,8 @@ export const MENDED: readonly Mutant[] = [
     edits: [
       {
         file: `${LIB}/grant.lua`,
-        find: '2 * FARTHEST_SLOT + gap_after(meta.lostCost), now)',
-        replace: 'math.min(60000000, gap_after(meta.lostCost)), now)',
+        find: '2 * FARTHEST_SLOT + gap_after(bucket, meta.lostCost), now)',
+        replace: 'math.min(60000000, gap_after(bucket, meta.lostCost)), now)',
       },
     ],
   },

@@ -10,12 +10,6 @@ do
     return limited.warmUp == 0 and not (parts and parts.isBinding)
   end
 
-  -- When the pace of the total lets a job go that has so many units of the family before it.
-  function family.pace_behind(total, units, now)
-    local projection = projection_of(total, now)
-    return projection.slot + spacing(total, projection.warmth, units)
-  end
-
   -- When the pace of the total lets a job go that has `ahead` units before it in its child; `counted`: its cost, if it waits already;
   -- `is_handed`: what was not handed over comes behind it. And how many units of the family are before it, its weight and those of all that share.
   function family.place_under(total, child, ahead, counted, now, is_handed)
@@ -23,7 +17,7 @@ do
     local weights = total.weights + (child.standing == IN and 0 or weight)
     local all = is_handed and total.handed or total.waiting - total.grantedCost
     ahead = math.max(0, math.min(all - counted, ahead * weights / weight))
-    return family.pace_behind(total, ahead, now), ahead, weight, weights
+    return slot_behind(total, ahead, now), ahead, weight, weights
   end
 
   -- The quota of the total that has room last for a job of this cost, if none has at `at`; see usage.hold_by.

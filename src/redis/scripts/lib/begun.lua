@@ -24,7 +24,7 @@ do
       end
       family.touch(total)
     end
-    member.slots, member.counted = {}, {}
+    family.drop_slots(member)
   end
 
   -- What it really counted, in place of what was estimated.

@@ -49,15 +49,17 @@ end
 
 local function record_of(b)
   local frozen = b.frozen ~= 0 and b.frozen + set_back() or 0
-  local more = (b.warmUp > 0 and WARM or 0) + (b.member and BELOW or 0)
-  local record = struct.pack(BUCKET_FORMAT, BUCKET_MAGIC + more, b.n, b.capacity, b.interval, b.tolerance,
+  local more, member, whole, p, q, r, s, t, u, v, w = (b.warmUp > 0 and WARM or 0) + (b.member and BELOW or 0), b.member, nil
+  if more == BELOW then whole, p, q, r, s, t, u, v, w = family.at_end(member) end
+  local record = struct.pack(whole or BUCKET_FORMAT, BUCKET_MAGIC + more, b.n, b.capacity, b.interval, b.tolerance,
     b.book, b.next, b.carry, frozen, b.waiting, b.paused, b.lastCost, b.lastStart, b.startedCost, b.running,
     b.linesTurn, b.from, b.handed, b.returned, b.backUnits, b.grantedSlot, b.grantedCost, b.inLine, b.inHanded, b.inRetry, b.inBack,
-    b.turns, b.front, b.joined, b.pattern, b.limit, b.granted)
+    b.turns, b.front, b.joined, b.pattern, b.limit, b.granted, p, q, r, s, t, u, v, w)
+  if whole or more == 0 then return record end
   if b.warmUp > 0 then
     record = record .. struct.pack(WARM_FORMAT, b.warmUp, b.coldInterval, b.warmth, b.lastWarmth, b.startedWarmth)
   end
-  return b.member and record .. family.pack_member(b.member) or record
+  return member and record .. family.pack_member(member) or record
 end
 
 -- The limit as it is shown.

@@ -10,7 +10,7 @@ do
     family.buckets = family.buckets or {}
     local known = family.buckets[name]
     if known == nil then
-      raw = raw or redis.call('HGET', K.buckets, name)
+      raw = raw or family.raws and family.raws[name] or redis.call('HGET', K.buckets, name)
       local is_readable, bucket = pcall(parse_bucket, name, raw or '')
       known = is_readable and bucket.member and bucket or false
       family.buckets[name] = known

@@ -33,7 +33,7 @@ do
       for _, shared in ipairs(totals) do from, interval = math.max(from, next_slot(shared, now)), math.max(interval, shared.interval) end
       return nil, reason, from + interval * (own - 1), nil, nil, total.key
     end
-    local room_at = math.max(family.pace_behind(total, others - 1, now), now + total.interval)
+    local room_at = math.max(slot_behind(total, others - 1, now), now + total.interval)
     return nil, reason, room_at, true, nil, total.key
   end
 

@@ -14,25 +14,32 @@ local function allow_for_steps(bucket, steps, now)
   else postpone_after(bucket, bucket.lastStart, spacing_after_start(bucket) + loss.stepped_since(steps, bucket.lastStart), now) end
 end
 
+-- When the clock was moved last; 0: never, as far as is known.
+local function moved_at(meta)
+  return #meta.steps == 0 and meta.quarantine or loss.moved_at(meta)
+end
+
+-- The wait after a job of this cost, or after the last one if that is longer.
+local function gap_after(bucket, cost)
+  local known = math.max(spacing(bucket, bucket.lastWarmth, bucket.lastCost), spacing_after_start(bucket))
+  return math.max(known, spacing(bucket, 0, math.min(bucket.capacity, math.max(1, cost))))
+end
+
 -- Corrects the bucket after its clock was set back. After a jump of the clock, it waits the whole interval of its last start, counted
 -- from the jump; after a loss, that of the costliest job that may have been lost. `used`: of a total, the units of slots that others have
 -- and have not used. After a move of the clock it waits once, until a worker that does not know of that can use none of them any more.
 local function allow_for_clock(bucket, meta, now, used)
   local farthest = farthest_next(bucket, now)
   if bucket.next > farthest then bucket.next, bucket.carry = farthest, 0 end
-  local known = math.max(spacing(bucket, bucket.lastWarmth, bucket.lastCost), spacing_after_start(bucket))
-  local function gap_after(cost)
-    return math.max(known, spacing(bucket, 0, math.min(bucket.capacity, math.max(1, cost))))
-  end
   -- A bucket without a last start may have been forgotten before the clock jumped.
-  if meta.quarantine ~= 0 then postpone_after(bucket, meta.quarantine, gap_after(bucket.lastStart == -INF and meta.costliest or 1), now) end
+  if meta.quarantine ~= 0 then postpone_after(bucket, meta.quarantine, gap_after(bucket, bucket.lastStart == -INF and meta.costliest or 1), now) end
   if #meta.steps > 0 then allow_for_steps(bucket, loss.steps(meta, now), now) end
-  if used and bucket.movedAt ~= loss.moved_at(meta) then
-    bucket.movedAt = loss.moved_at(meta)
-    if used > 0 then postpone_after(bucket, bucket.movedAt, 2 * FARTHEST_SLOT + gap_after(used), now) end
+  if used and bucket.movedAt ~= moved_at(meta) then
+    bucket.movedAt = moved_at(meta)
+    if used > 0 then postpone_after(bucket, bucket.movedAt, 2 * FARTHEST_SLOT + gap_after(bucket, used), now) end
   end
   -- A slot may be lost, too, that was granted just before: its worker may use it until then.
-  if meta.lostAt ~= 0 then postpone_after(bucket, meta.lostAt, 2 * FARTHEST_SLOT + gap_after(meta.lostCost), now) end
+  if meta.lostAt ~= 0 then postpone_after(bucket, meta.lostAt, 2 * FARTHEST_SLOT + gap_after(bucket, meta.lostCost), now) end
 end
 
 -- Reserves a slot. Returns it, the time from which the handler may start, the slot that the job may have missed, with its totals, and

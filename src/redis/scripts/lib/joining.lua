@@ -29,6 +29,8 @@ do
     local names = redis.call('ZRANGEBYSCORE', K.later .. total.n, '-inf', horizon, 'LIMIT', 0, MOST_WOKEN - woken)
     if #names == 0 then return woken == MOST_WOKEN and redis.call('ZCOUNT', K.later .. total.n, '-inf', horizon) > 0, false end
     local raws, ready, callers = redis.call('HMGET', K.buckets, unpack(names)), {}, {}
+    -- The first of them are handed over soon.
+    family.raws = family.raws or {}
     for index, name in ipairs(names) do
       local raw, bucket, child = raws[index], nil, nil
       -- Where no turn waits, the tag of a child that takes part already is all that is needed of it. Of one that this call has changed the
@@ -36,7 +38,7 @@ do
       local is_known = family.buckets and family.buckets[name]
       local tag = raw and not is_known and total.turns == 0 and family.tag_of(raw)
       if tag then
-        total.moves[name] = nil
+        total.moves[name], family.raws[name] = nil, raw
         ready[#ready + 1], ready[#ready + 2] = family.tag_of_ready(total, tag), name
       elseif is_total(name) then child = family.total(name)
       else

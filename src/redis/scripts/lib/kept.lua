@@ -5,11 +5,16 @@
 local kept = {}
 do
   local UNIT = 4096
+  -- A call forgets about as many as have ended with it: so many are read at once.
+  local PAGE = 20
   -- Asked once for all jobs that a call ends.
   local has_data
 
+  local lists = {}
+
   local function list_of(segment)
-    return K.kept .. redis.sha1hex(segment)
+    lists[segment] = lists[segment] or K.kept .. redis.sha1hex(segment)
+    return lists[segment]
   end
 
   function kept.forget(key, ids)
@@ -62,9 +67,13 @@ do
       give_up(meta, segment)
       return 0
     end
-    for index, entry in ipairs(redis.call('LRANGE', list, 0, room.jobs - 1)) do
-      local id, time, units, bytes = string.match(entry, '^(%S+) (%d+) (%d+) (%d+)$')
-      if not id or room.bytes <= 0 or not is_due(index, tonumber(time), units_taken) then break end
+    local index, entries = 0, {}
+    while index < room.jobs do
+      local place = index % PAGE
+      if place == 0 then entries = redis.call('LRANGE', list, index, math.min(index + PAGE, room.jobs) - 1) end
+      local id, time, units, bytes = string.match(entries[place + 1] or '', '^(%S+) (%d+) (%d+) (%d+)$')
+      if not id or room.bytes <= 0 or not is_due(index + 1, tonumber(time), units_taken) then break end
+      index = index + 1
       taken[index], units_taken = id, units_taken + tonumber(units)
       room.bytes = room.bytes - tonumber(bytes)
       if tonumber(bytes) > 0 then gone[#gone + 1] = id end

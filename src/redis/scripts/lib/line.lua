@@ -41,12 +41,17 @@ local function has_line(bucket)
   return bucket.inLine > 0 or bucket.inBack > 0
 end
 
+-- When the pace lets a job go that has so many units before it.
+local function slot_behind(bucket, units, now)
+  local slot = next_slot(bucket, now)
+  return slot + spacing(bucket, warmth_at(bucket, slot), units)
+end
+
 -- When the next job to be handed over departs; Infinity when there is none. And which one that is, if that is asked and the limit has
 -- further parts. What totals above it say comes on top.
 local function due_of(bucket, needs_head)
   if bucket.paused == 1 or bucket.inLine + retrying(bucket) == 0 then return INF end
-  local projection = projection_of(bucket, bucket.from)
-  local slot = projection.slot + spacing(bucket, projection.warmth, bucket.handed)
+  local slot = slot_behind(bucket, bucket.handed, bucket.from)
   if not has_line(bucket) then
     local _, ready_at = usage.first_retry(bucket)
     slot = math.max(slot, ready_at)

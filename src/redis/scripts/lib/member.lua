@@ -4,14 +4,24 @@
 do
   -- What the record of a bucket has at its end where the bucket is below totals: the slots that it has of them, with the stamp of when
   -- it was granted these, and its place.
-  local SLOTS, SLOT, PLACE, PLACE_SIZE, WITHOUT_SLOTS = '<Bsd', '<dd', '<ddB', 17, '<BsddB'
+  local SLOTS, SLOT, PLACE, PLACE_SIZE = '<Bsd', '<dd', '<ddB', 17
+  -- Most have none, or one.
+  local NO_SLOTS, WITHOUT_SLOTS, WITH_ONE = {}, '<BsddB', '<BsdddddB'
+  local WHOLE_WITHOUT, WHOLE_WITH_ONE = BUCKET_FORMAT .. WITHOUT_SLOTS, BUCKET_FORMAT .. WITH_ONE
   -- Where a bucket was below no total.
   local NONE = {}
 
   function family.unpack_member(raw, at)
     local slots, chain, weight, tag, standing, stop = struct.unpack(WITHOUT_SLOTS, raw, at)
-    local member = { weight = weight, tag = tag, standing = standing, chain = chain, slots = {}, counted = {}, totals = false }
-    if slots > 0 then
+    local member = {
+      weight = weight, tag = tag, standing = standing, chain = chain, slots = NO_SLOTS, counted = NO_SLOTS, stamp = false, totals = false,
+    }
+    if slots == 1 then
+      local _, slot, counted
+      _, _, member.stamp, slot, counted, member.weight, member.tag, member.standing, stop = struct.unpack(WITH_ONE, raw, at)
+      member.slots, member.counted = { slot }, { counted }
+    elseif slots > 1 then
+      member.slots, member.counted = {}, {}
       member.stamp, stop = struct.unpack('<d', raw, stop - PLACE_SIZE)
       for index = 1, slots do member.slots[index], member.counted[index], stop = struct.unpack(SLOT, raw, stop) end
       member.weight, member.tag, member.standing, stop = struct.unpack(PLACE, raw, stop)
@@ -19,6 +29,19 @@ do
     -- No numbers of ours.
     if member.tag - member.tag ~= 0 or not (member.weight > 0 and member.weight < INF) then error('member') end
     return member, stop
+  end
+
+  -- The job that had the slots has started, or has none any more.
+  function family.drop_slots(member)
+    member.slots, member.counted = NO_SLOTS, NO_SLOTS
+  end
+
+  -- The format of a whole record, and what it has at its end, as `family.pack_member` packs it; nil: it has more.
+  function family.at_end(member)
+    local n = #member.slots
+    if n == 0 then return WHOLE_WITHOUT, 0, member.chain, member.weight, member.tag, member.standing end
+    if n > 1 then return nil end
+    return WHOLE_WITH_ONE, 1, member.chain, member.stamp, member.slots[1], member.counted[1], member.weight, member.tag, member.standing
   end
 
   function family.pack_member(member)
@@ -60,7 +83,7 @@ do
     bucket.before = bucket.before or bucket.member or NONE
     bucket.member = nil
     if text == '' then return end
-    bucket.member = { weight = family.chain_of(text).weight, tag = 0, standing = 0, chain = text, slots = {}, counted = {} }
+    bucket.member = { weight = family.chain_of(text).weight, tag = 0, standing = 0, chain = text, slots = NO_SLOTS, counted = NO_SLOTS }
     family.keep_chain(text, book, now)
   end
 

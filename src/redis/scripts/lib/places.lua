@@ -56,15 +56,16 @@ do
 
   -- Those whose places changed move in the sets of the total: each stands in `later`, by when its own limits let it go.
   function family.place(total)
-    local later, moved, gone = {}, {}, {}
-    for name, due in pairs(total.moves) do
+    local moves, later, moved, gone = total.moves, nil, nil, nil
+    for name, due in pairs(moves) do
+      moves[name] = nil
       if not stays_ready(total, name, due) then
+        moved, later, gone = moved or {}, later or {}, gone or {}
         moved[#moved + 1] = name
         if due then later[#later + 1], later[#later + 2] = due == INF and '+inf' or due, name else gone[#gone + 1] = name end
       end
     end
-    total.moves = {}
-    if #moved == 0 then return end
+    if not moved then return end
     redis.call('ZREM', K.ready .. total.n, unpack(moved))
     if #moved == 1 and is_first(total, moved[1]) then total.ready.at = total.ready.at + 2 else total.ready = nil end
     if total.turns > 0 or total.hadTurns then redis.call('ZREM', K.callers .. total.n, unpack(moved)) end

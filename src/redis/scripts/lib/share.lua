@@ -45,27 +45,29 @@ do
   end
 
   -- The child of the total may go from `due` on, as its own limits say; nil: it has nothing to hand over, or is paused.
-  -- `use_of_first`: returns what its first departure uses. A child that was frozen joins only in a claim.
-  function family.stand(total, child, name, due, frozen, use_of_first)
+  -- `use_of_first`: returns what the first departure of `one` uses of the total. A child that was frozen joins only in a claim.
+  function family.stand(total, child, name, due, frozen, use_of_first, one)
     family.reweigh(total, child)
     local is_in = due ~= nil and frozen <= (family.horizon or time_read) and (child.standing ~= FROZEN or family.isWaking)
     if child.standing == IN and not is_in then
       total.takers = total.takers - 1
       total.weights = total.takers == 0 and 0 or total.weights - family.weigh(child.weight)
     end
-    if is_in and child.standing ~= IN then join(total, child, use_of_first()) end
+    if is_in and child.standing ~= IN then join(total, child, use_of_first(total, one, due)) end
     child.standing = is_in and IN or due ~= nil and FROZEN or OUT
     total.moves[name] = due ~= nil and (is_in and due or math.max(due, frozen)) or false
     family.touch(total)
+  end
+
+  local function use_of_head(total, bucket, due)
+    return (family.use_of(total, parse_member(family.head_at(bucket, math.max(time_read, due)))))
   end
 
   -- The same for a bucket, which is written afterwards.
   function family.stand_bucket(bucket, due)
     local has_work = bucket.paused == 0 and bucket.inLine + retrying(bucket) > 0
     local total = family.totals_of(bucket)[1]
-    family.stand(total, bucket.member, bucket.key, has_work and due or nil, bucket.frozen, function()
-      return (family.use_of(total, parse_member(family.head_at(bucket, math.max(time_read, due)))))
-    end)
+    family.stand(total, bucket.member, bucket.key, has_work and due or nil, bucket.frozen, use_of_head, bucket)
   end
 
   -- A job below totals is handed over, or, with -1, comes back without having started.

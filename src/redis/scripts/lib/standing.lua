@@ -35,8 +35,7 @@ do
     local has_work = is_ready or is_later
     if total.paused == 1 or not is_ready and later == INF or usage.is_full(total, total.running + total.inHanded) then return INF, has_work end
     -- What was handed over has slots from now on.
-    local projection = projection_of(total, total.handed > 0 and time_read or -INF)
-    local due = projection.slot + spacing(total, projection.warmth, total.handed)
+    local due = slot_behind(total, total.handed, total.handed > 0 and time_read or -INF)
     if not is_ready then due = math.max(due, later) end
     local parts, use = usage.of(total)
     if not parts or #parts.quotas == 0 then return due, has_work end
@@ -66,7 +65,7 @@ do
     total.hadChildren = total.children > 0
     if total.parent ~= '' then
       local parent = family.total(total.parent)
-      family.stand(parent, total, total.key, has_work and total.paused == 0 and due or nil, total.frozen, function() return use_below(parent, total, due) end)
+      family.stand(parent, total, total.key, has_work and total.paused == 0 and due or nil, total.frozen, use_below, total)
     elseif is_last then
       if due < INF then
         redis.call('ZADD', K.due, due, total.key)

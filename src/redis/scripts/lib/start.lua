@@ -3,7 +3,7 @@
 -- When a job was started, by its worker's report. The worker may not know that the clock was moved: a start in the future, or
 -- before the last move, counts as now.
 local function started_by(meta, at, now)
-  return (at > now + FARTHEST_SLOT or at < loss.moved_at(meta)) and now or at
+  return (at > now + FARTHEST_SLOT or at < moved_at(meta)) and now or at
 end
 
 -- By how much the clocks of two workers may differ: a worker waits for no more of its error than that leaves.

@@ -36,22 +36,23 @@ do
     family.touch(total)
   end
 
-  -- Adds to all totals above the bucket what it holds more than when it was read or written last.
+  -- Adds to all totals above the bucket what it holds more than when it was read or written last. Most of the time that is nothing.
   function family.sync(bucket)
     if bucket.before then family.enter(bucket) end
-    if bucket.member and bucket.member.reweighed then family.reweigh(family.totals_of(bucket)[1], bucket.member) end
-    local waiting, running, in_handed, handed, turns, granted_cost, grants = sums_of(bucket)
-    local was = bucket.summed
-    local more, more_running, more_in_handed, more_handed = waiting - was[1], running - was[2], in_handed - was[3], handed - was[4]
-    local more_turns, more_cost, more_grants = turns - was[5], granted_cost - was[6], grants - was[7]
-    if more == 0 and more_running == 0 and more_in_handed == 0 and more_handed == 0 and more_turns == 0 and more_cost == 0
-      and more_grants == 0 then return end
-    bucket.summed = { waiting, running, in_handed, handed, turns, granted_cost, grants }
-    if not bucket.member then return end
-    local totals = family.totals_of(bucket)
-    usage.work = usage.work + #totals
-    for _, total in ipairs(totals) do
-      family.add(total, more, more_running, more_in_handed, more_handed, more_turns, more_cost, more_grants)
+    local member, was = bucket.member, bucket.summed
+    if member and member.reweighed then family.reweigh(family.totals_of(bucket)[1], member) end
+    local waiting, running, in_handed, handed, turns = bucket.waiting, bucket.running, bucket.inHanded, bucket.handed, bucket.turns
+    local granted_cost, grants = bucket.grantedCost, bucket.granted ~= '' and 1 or 0
+    if running == was[2] and in_handed == was[3] and handed == was[4] and waiting == was[1] and granted_cost == was[6] and grants == was[7]
+      and turns == was[5] then return end
+    if member then
+      local totals = family.totals_of(bucket)
+      usage.work = usage.work + #totals
+      for _, total in ipairs(totals) do
+        family.add(total, waiting - was[1], running - was[2], in_handed - was[3], handed - was[4], turns - was[5], granted_cost - was[6],
+          grants - was[7])
+      end
     end
+    was[1], was[2], was[3], was[4], was[5], was[6], was[7] = waiting, running, in_handed, handed, turns, granted_cost, grants
   end
 end

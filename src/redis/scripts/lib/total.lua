@@ -2,7 +2,7 @@
 -- of: family
 
 do
-  local MAGIC, FORMAT = 0x5628, '<HI4I4ddddddddBI4I4I4Bs'
+  local MAGIC, FORMAT, NONE = 0x5628, '<HI4I4ddddddddBI4I4I4Bs', {}
 
   local function parse(path, raw)
     local ok, magic, _, size, weight, tag, virtual, joining, largest, highest, weights, moved_at, standing, children, takers, grants, uses, parent, at =
@@ -85,30 +85,36 @@ do
     family.touch(total)
   end
 
+  -- The longest path, and its total: no other is below it.
+  local function innermost(totals)
+    local longest, total = next(totals)
+    for path, other in next, totals, longest do
+      if #path > #longest then longest, total = path, other end
+    end
+    return longest, total
+  end
+
   -- Where all that was touched stands, from the inside out. `is_last`: and writes it.
   function family.settle_all(is_last)
-    local touched, written = family.touched, {}
+    local touched, written = family.touched or {}, family.unwritten or {}
+    family.touched = touched
     -- The claim settles them as it chooses, and only the last time counts for when it is due again.
-    for path, total in pairs(is_last and family.unwritten or {}) do touched[path] = total end
-    while touched and next(touched) do
-      local longest
-      for path in pairs(touched) do
-        if not longest or #path > #longest then longest = path end
-      end
-      local total = touched[longest]
-      touched[longest] = nil
+    for path, total in pairs(is_last and written or NONE) do touched[path] = total end
+    while next(touched) do
+      local path, total = innermost(touched)
+      touched[path] = nil
       family.place(total)
       -- The due time of an outermost total is needed only once the claim has made all its choices.
       if is_last or total.parent ~= '' then family.settle(total, is_last) end
-      family.unwritten = family.unwritten or {}
-      family.unwritten[longest] = total
+      written[path], family.unwritten = total, written
     end
-    if not is_last or not family.unwritten then return end
-    for path, total in pairs(family.unwritten) do
-      written[#written + 1], written[#written + 2] = path, packed(total)
+    if not is_last or not next(written) then return end
+    local records = {}
+    for path, total in pairs(written) do
+      records[#records + 1], records[#records + 2] = path, packed(total)
       if total.isUseChanged then usage.write(total) end
     end
     family.unwritten = nil
-    redis.call('HSET', K.totals, unpack(written))
+    redis.call('HSET', K.totals, unpack(records))
   end
 end

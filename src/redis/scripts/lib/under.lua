@@ -69,7 +69,7 @@ do
   function family.reserve(bucket, meta, job, start_at, now, off)
     local member = bucket.member
     -- It tells whether what is charged now stands where it was counted. The fence of the job may be older: it can be granted anew.
-    member.stamp = next_stamp(meta, 'fence', now)
+    member.slots, member.counted, member.stamp = {}, {}, next_stamp(meta, 'fence', now)
     local latest, uses = INF, math.min(FARTHEST_SLOT, off)
     for index, total in ipairs(family.totals_of(bucket)) do
       local due = math.max(total.next, total.frozen)
@@ -113,6 +113,6 @@ do
         family.touch(total)
       end
     end
-    member.slots, member.counted = {}, {}
+    family.drop_slots(member)
   end
 end

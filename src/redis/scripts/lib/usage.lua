@@ -16,14 +16,16 @@ function usage.has_parts(limit)
   return string.find(limit, '\n', 1, true) ~= nil
 end
 
+-- Limits that are a pace alone: a call meets few of them.
+local paces = {}
+
 -- The parts, and what counts in each quota; nil where the limit has none.
 function usage.of(bucket)
   local limit = bucket.limit
-  -- Most buckets of a call have one limit, and that a pace alone.
-  if limit == usage.pace then return nil end
+  if paces[limit] then return nil end
   if bucket.partsOf ~= limit then
     bucket.partsOf, bucket.parts = limit, usage.has_parts(limit) and usage.parts_of(limit) or nil
-    if not bucket.parts then usage.pace = limit end
+    if not bucket.parts then paces[limit] = true end
   end
   local parts = bucket.parts
   if parts and not bucket.use then
@@ -31,6 +33,12 @@ function usage.of(bucket)
     if not known_meta or known_meta.lostAt ~= 0 then usage.allow_for_loss(bucket) end
   end
   return parts, bucket.use
+end
+
+-- Whether every place is taken, by what runs or was handed over; `taken`: by so many.
+function usage.is_full(bucket, taken)
+  local parts = usage.of(bucket)
+  return parts ~= nil and parts.places ~= nil and taken >= parts.places
 end
 
 -- Whether its rate is high, and its pace alone decides.

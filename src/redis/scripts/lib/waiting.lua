@@ -71,12 +71,6 @@ do
   end
 end
 
--- Whether every place is taken, by what runs or was handed over; `taken`: by so many.
-function usage.is_full(bucket, taken)
-  local parts = usage.of(bucket)
-  return parts ~= nil and parts.places ~= nil and taken >= parts.places
-end
-
 -- Whether neither a place nor a quota holds what waits, from `slot` on, whatever comes first.
 function usage.is_free(bucket, slot)
   return not usage.is_full(bucket, bucket.running + bucket.inHanded) and not usage.may_hold(bucket, nil, slot)

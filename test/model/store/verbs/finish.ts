@@ -18,6 +18,7 @@ import {
   RUNNING,
   type Shard,
 } from '../shard.ts'
+import * as usage from '../usage.ts'
 
 export type Outcome = 'completed' | 'retry' | 'freeze' | 'back'
 
@@ -64,7 +65,8 @@ function report(shard: Shard, call: FinishCall): boolean {
     reschedule(shard)
     return true
   }
-  if (record.state === GRANTED && startedAt !== undefined) start(shard, job, startedBy(shard, startedAt))
+  const hasBegun = record.state === GRANTED && startedAt !== undefined
+  if (hasBegun) start(shard, job, startedBy(shard, startedAt))
   if (record.state !== RUNNING) {
     const isKnown = isAnswered(record, outcome)
     if (isKnown && shard.has('place-counted-twice')) countPlace(shard, -1)
@@ -80,7 +82,7 @@ function report(shard: Shard, call: FinishCall): boolean {
     record.attempt -= 1
     waitAgain(shard, job, BACK, shard.ends.never, FROZEN)
   }
-  if (hadLine) reschedule(shard)
-  else rescheduleFrom(shard, shard.ends.never)
+  if (!hadLine) rescheduleFrom(shard, shard.ends.never)
+  else if (outcome !== 'completed' || hasBegun || usage.hasParts(shard)) reschedule(shard)
   return true
 }
