@@ -126,6 +126,16 @@ test('a job is refused as late only where it would have been', () => {
   expect(breaches([frozen, ...line, refused('c', 10, 'deadline')], [], { jobs })).toEqual([])
 })
 
+test('where the clock of the store was set back, an end that only the store knows may be later than it says', () => {
+  const line = [accepted('a', 1), accepted('b', 1), { ...ended('a', 1.5, 'cancelled'), by: 'fate' }]
+  const all = [...line, refused('c', 2)]
+  expect(breaches(all)).toHaveLength(1)
+  const step = { kind: 'step', at: 3_000, by: -86_400_000, until: 3_000 } as const
+  expect(breaches(all, [], { faults: [step] })).toEqual([])
+  const known = [...line.slice(0, 2), ended('a', 1.5, 'cancelled'), refused('c', 2)]
+  expect(breaches(known, [], { faults: [step] })).toHaveLength(1)
+})
+
 test('a job may be too costly for a quota', () => {
   const small = [limit(10, '5, 1/s, 2/minute')]
   expect(breaches([...small, refused('a', 14, 'too-costly', 3)])).toEqual([])

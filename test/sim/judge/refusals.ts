@@ -230,10 +230,9 @@ function linesOf(known: Circumstances, history: readonly HistoryEvent[], seen: r
         // The store itself ends what waits; of what runs it hears.
         for (const one of member?.spans ?? []) {
           const isOwn = event.outcome === 'cancelled' || event.outcome === 'expired'
-          one.until = Math.min(
-            one.until,
-            isOwn ? event.at + ROUNDING : heardBy(known, processOf(event), event.at),
-          )
+          const by = processOf(event)
+          const endedBy = isOwn ? storeEnd(known, by, event.at) + ROUNDING : heardBy(known, by, event.at)
+          one.until = Math.min(one.until, endedBy)
         }
         break
       case 'freeze':
@@ -248,6 +247,15 @@ function linesOf(known: Circumstances, history: readonly HistoryEvent[], seen: r
     }
   }
   return lines
+}
+
+/**
+ * When the store itself has ended a job at the latest. What is known from the store alone bears its time: no earlier one than that of the
+ * last start, also where its clock was set back meanwhile.
+ */
+function storeEnd({ plan }: Circumstances, by: string, at: number): number {
+  const isSetBack = plan.faults.some((fault) => fault.kind === 'step' && fault.by < 0)
+  return by === 'fate' && isSetBack ? Number.POSITIVE_INFINITY : at
 }
 
 /** Where the clock of Redis was set, some events of the history have other times than what was seen: those are known by their names. */
