@@ -134,12 +134,8 @@ export function limitValue(limit: Limit): string {
   return value
 }
 
-/** The text of the quota of this number, from 1 on, of the limit of a key. The rule may have changed since the script answered. */
-export function quotaText(
-  { book }: { readonly book: Pick<LayeredBook, 'find'> },
-  key: string,
-  number: number,
-): string {
+/** The text of the quota of this number, from 1 on, of the limit of a key. */
+export function quotaText(book: Pick<LayeredBook, 'find'>, key: string, number: number): string {
   const quota = book.find(key)?.limit.quotas[number - 1]
   return quota === undefined ? '' : nameOfQuota(quota)
 }

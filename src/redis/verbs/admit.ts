@@ -1,6 +1,7 @@
 import { accepted, rejected } from '../../core/admission.ts'
 import { IdConflictError, isVelvetRopeError, NoLimitError, ShardCountError } from '../../core/errors.ts'
 import type { Admission } from '../../core/job.ts'
+import type { LayeredBook } from '../../core/layered-book.ts'
 import type { Rule, TotalRule } from '../../core/rule-book.ts'
 import { Semaphore, Units } from '../../core/semaphore.ts'
 import type { FullMemory } from '../connection/full-memory.ts'
@@ -62,13 +63,16 @@ export interface TimedAdmission {
 export function admitVerb(store: Store, rules: RedisRules, memory: FullMemory) {
   const calls = store.tags.map(() => new BoundedCalls(MOST_CALLS))
   const admit = async (shard: number, requests: readonly NamedRequest[], now?: number) => {
-    const found = await agreed(rules, shard, () =>
-      store.write(script, shard, values(requests, rules, store.shards), now),
-    )
+    // The rules may have changed by when the script answers: what it says is about those that it was asked with.
+    let { book } = rules
+    const found = await agreed(rules, shard, () => {
+      book = rules.book
+      return store.write(script, shard, values(requests, rules, store.shards), now)
+    })
     if (found.kind === 'conflict') throw new IdConflictError(found.id)
     if (found.kind === 'no-limit') throw new NoLimitError(found.key)
     if (found.kind === 'shards') throw new ShardCountError(found.shards, store.shards)
-    return found.verdicts.map((verdict, index) => admissionOf(requests[index]!, verdict, found.at, rules))
+    return found.verdicts.map((verdict, index) => admissionOf(requests[index]!, verdict, found.at, book))
   }
   return async (
     shard: number,
@@ -150,7 +154,7 @@ function admissionOf(
   { id, key }: NamedRequest,
   verdict: Answer<typeof verdictReply>,
   now: number,
-  rules: RedisRules,
+  book: LayeredBook,
 ): TimedAdmission {
   switch (verdict.kind) {
     case 'yes':
@@ -168,13 +172,13 @@ function admissionOf(
         admission: rejected(
           key,
           'too-costly',
-          { ...verdict, retryAt: Infinity, quota: quotaText(rules, key, verdict.quota) },
+          { ...verdict, retryAt: Infinity, quota: quotaText(book, key, verdict.quota) },
           now,
         ),
         at: now,
       }
     case 'under':
-      return { admission: rejectedByTotal(key, verdict, now, rules), at: now }
+      return { admission: rejectedByTotal(key, verdict, now, book), at: now }
     default: {
       const [reason, isEstimate] = estimated(verdict.kind)
       return { admission: rejected(key, reason, { ...verdict, ...isEstimate }, now), at: now }

@@ -36,12 +36,12 @@ export const totalRow = list(
   }),
 )
 
-/** The rule may have changed since the script answered. */
+/** @param book the rules that the script was asked with */
 export function rejectedByTotal(
   key: string,
   refusal: Answer<typeof byTotalRow>,
   now: number,
-  { book }: { readonly book: Pick<LayeredBook, 'totalsOf'> },
+  book: Pick<LayeredBook, 'totalsOf'>,
 ): Rejected {
   const { retryAt, waiting, capacity, reason, isEstimate, at } = refusal
   const quota = book.totalsOf(key).find(({ path }) => path === at)?.limit.quotas[refusal.quota - 1]

@@ -55,13 +55,16 @@ const script = defineScript('forecast', import.meta.url, reply)
 export function forecastVerb(store: Store, rules: RedisRules) {
   return async (key: string, cost: number, now?: number, costs?: Costs): Promise<Admission> => {
     const shard = store.shardOf(key)
+    // The rule may have changed by when the script answers: what it says is about the rule that it was asked with.
+    let { book } = rules
     const { at, verdict } = await agreed(rules, shard, () => {
-      const rule = ruleToAdmit(rules.book, key)
+      book = rules.book
+      const rule = ruleToAdmit(book, key)
       if (rule === undefined) throw new NoLimitError(key)
       return store.read(
         script,
         shard,
-        [rules.version, key, cost, ...ruleValues(rule, rules.book.totalsOf(key)), `-${costsText(costs)}`],
+        [rules.version, key, cost, ...ruleValues(rule, book.totalsOf(key)), `-${costsText(costs)}`],
         now,
       )
     })
@@ -70,15 +73,15 @@ export function forecastVerb(store: Store, rules: RedisRules) {
       return rejected(
         key,
         'too-costly',
-        { ...verdict, retryAt: Infinity, quota: quotaText(rules, key, verdict.quota) },
+        { ...verdict, retryAt: Infinity, quota: quotaText(book, key, verdict.quota) },
         at,
       )
-    if (kind === 'under') return rejectedByTotal(key, verdict, at, rules)
+    if (kind === 'under') return rejectedByTotal(key, verdict, at, book)
     const estimate = (kind === 'yes~' || kind === 'no~') && { isEstimate: true as const }
     if ('reason' in verdict) return rejected(key, verdict.reason, { ...verdict, ...estimate }, at)
     const { position, departsAt, held, totals } = verdict
     const answer = accepted('', key, { ...verdict, ...estimate }, at)
-    const limit = rules.book.find(key)?.limit
+    const limit = book.find(key)?.limit
     const own = held && limit && lastHoldOf({ ahead: position - 1, departsAt, ...held }, limit, at)
     const isStanding = own?.reason === 'paused' || own?.reason === 'place'
     const heldBy = (isStanding ? undefined : lastHoldUnder(totals, departsAt, at)) ?? own
