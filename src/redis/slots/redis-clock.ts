@@ -172,7 +172,9 @@ export class RedisClock {
     if (by === undefined) return
     try {
       await this.#ports.onJump(by)
-      if (this.#unreportedJump === by) this.#unreportedJump = undefined
+      // It may have been moved again meanwhile: that is reported in the next turn of the loop.
+      const left = this.#unreportedJump! - by
+      this.#unreportedJump = left === 0 ? undefined : left
     } catch {
       // It is reported again in the next turn of the loop.
     }

@@ -12,11 +12,15 @@ class ClockStage {
   readonly store = new FakeStore(this.clock)
   readonly jumps: number[] = []
   canQuarantine = true
+  /** How long it takes to report a jump. */
+  reportTakes = 0
   readonly redisClock = new RedisClock({
     clock: this.clock,
     ping: () => this.store.time(),
     onJump: async (by) => {
       this.jumps.push(by)
+      const { clock, reportTakes } = this
+      if (reportTakes > 0) await new Promise<void>((done) => clock.wake(clock.now() + reportTakes, done))
       if (!this.canQuarantine) throw new Error('not now')
     },
   })
@@ -162,6 +166,28 @@ describe('the clock of the store', () => {
     expect(Math.sign(second) * (jumps[1]! - second)).toBeGreaterThanOrEqual(0)
     await clock.advance(5_000_000)
     expect(jumps).toHaveLength(2)
+    redisClock.stop()
+  })
+
+  test.each([
+    [48_000, 48_000],
+    [-300_000, 350_000],
+  ])('set by %i us, and by %i us while that is reported: each is reported once', async (first, second) => {
+    const stage = await new ClockStage().open()
+    const { clock, redisClock, store, jumps } = stage
+    stage.reportTakes = 30_000
+    await clock.advance(100_000)
+    for (const by of [first, second]) {
+      const sentAt = clock.now()
+      store.offset += by
+      await clock.advance(1_000)
+      redisClock.observe({ sentAt, receivedAt: clock.now(), storeTime: store.now() - 500 })
+    }
+    await clock.advance(200_000)
+    expect(redisClock.isSound).toBe(true)
+    expect(jumps).toHaveLength(2)
+    expect(Math.abs(jumps[0]! - first)).toBeLessThan(3_000)
+    expect(Math.abs(jumps[1]! - second)).toBeLessThan(3_000)
     redisClock.stop()
   })
 
