@@ -55,23 +55,6 @@ else
   if bucket.inHanded > 0 then from = bucket.from end
   reschedule_from(bucket, meta, from)
 end
--- One that is further away is from before the clock was set back: no caller is to wait for it.
-
--- When the last job departs that a worker was given to start without asking for its slot, as far as is known; 0: there is none.
-local function last_of_run()
-  if bucket.isTotal or bucket.inHanded == 0 or not usage.is_fast(bucket) then return 0 end
-  for _, member in ipairs(redis.call('LRANGE', K.handed .. bucket.suffix, 0, -1)) do
-    local is_readable, state = pcall(read_state, parse_member(member))
-    -- Those behind it, too, had to be given back to stay.
-    if is_readable and state.state == 'granted' then
-      return math.max(state.slot, bucket.next + spacing(bucket, bucket.warmth, math.max(0, bucket.handed - 1)))
-    end
-  end
-  return 0
-end
-
-local departs_at = math.max(bucket.grantedSlot, last_of_run())
--- One that is further away is from before the clock was set back: no caller is to wait for it.
 
 -- When the last job departs that a worker was given to start without asking for its slot, as far as is known; 0: there is none.
 local function last_of_run()
@@ -81,4 +64,5 @@ local function last_of_run()
 end
 
 local departs_at = math.max(bucket.grantedSlot, last_of_run())
+-- One that is further away is from before the clock was set back: no caller is to wait for it.
 return answered(bucket.frozen, math.min(departs_at, now + 2 * FARTHEST_SLOT), lifts)
