@@ -62,3 +62,57 @@ test('a start beyond a quota is excused like one too early, and for a window whe
   const producer = { name: 'producer-1', from: 0, until: Number.POSITIVE_INFINITY }
   expect(isExcused(3.7, [...others, producer])).toBe(true)
 })
+
+test('a caller can tell of a step if it has had a turn before', () => {
+  const others = [
+    { name: 'caller-1', from: 0, until: Number.POSITIVE_INFINITY },
+    { name: 'worker-1', from: 0, until: 2.02 * SECOND },
+    lives[1]!,
+  ]
+  const turn = (at: number): Seen => {
+    return {
+      by: 'caller-1',
+      event: { type: 'start', at: at * SECOND, id: 't', key: 'k', cost: 1, attempt: 1 },
+    }
+  }
+  const isExcused = (firstTurn: number) =>
+    isOfNewcomer({ ...early(3.7), law: 'L10' }, { plan, lives: others, struck: [step(2.01, 5_000)] }, [
+      start('worker-2', 3.7),
+      turn(firstTurn),
+    ])
+  expect(isExcused(1.5)).toBe(false)
+  expect(isExcused(3)).toBe(true)
+})
+
+test('a start is excused like one too early behind one from before the step, where no older process is left that could tell', () => {
+  const gone = { name: 'worker-1', from: 0, until: 2.02 * SECOND }
+  const alone = [gone, lives[1]!]
+  interface Gap {
+    readonly least?: number
+    readonly before?: Seen
+    readonly lived?: typeof lives
+  }
+  const isExcused = (
+    gap: number,
+    { least = 4_000, before = start('worker-1', 1.9), lived = alone }: Gap = {},
+  ) => {
+    const at = before.event.at / SECOND + gap / 1_000
+    const message = `came ${gap}.000 ms after that of job "b", expected at least ${least}.000 ms`
+    const breach = { ...early(at), message }
+    const older = { ...before, event: { ...before.event, id: 'b' } } as Seen
+    return isOfNewcomer(breach, { plan, lives: lived, struck: [step(2.01, 3_000)] }, [
+      older,
+      start('worker-2', at),
+    ])
+  }
+  expect(isExcused(2_500)).toBe(true)
+  // An older one was left, and told the store.
+  expect(isExcused(2_500, { lived: lives })).toBe(false)
+  // Shorter by more than the step.
+  expect(isExcused(2_500, { least: 5_501 })).toBe(false)
+  expect(isExcused(2_500, { least: 5_500 })).toBe(true)
+  // Both by the clock of after the step; and one by that of before, which its process had not read again.
+  expect(isExcused(2_500, { before: start('worker-2', 2.3) })).toBe(false)
+  expect(isExcused(2_500, { before: start('worker-1', 2.015) })).toBe(true)
+  expect(isExcused(2_500, { before: start('worker-1', 3.6) })).toBe(false)
+})

@@ -1,15 +1,18 @@
-import type { Breach } from '../../../src/testing.ts'
+import type { Breach, HistoryEvent } from '../../../src/testing.ts'
 import type { Seen } from '../actors/recorder.ts'
 import type { Plan } from '../plan/plan.ts'
 import { travelOf } from './excuses.ts'
-import type { Circumstances } from './troubles.ts'
+import { shortGapOf } from './small-steps.ts'
+import type { Circumstances, Life } from './troubles.ts'
 
 /** Until the processes that lived through a step of the clock have read it again and told the store; milliseconds. */
 const NOTICED = 1_500
 /** Until a process that begins has read the clock for the first time, beside its ways; milliseconds. */
 const OPENS = 50
-/** The roles that read the clock of Redis, and tell the store of a step. */
+/** The roles that read the clock of Redis. */
 const HAS_CLOCK = /^(?:worker|scheduler|caller)-/
+
+type StartEvent = Extract<HistoryEvent, { type: 'start' }>
 
 /**
  * Whether a start came too early, or beyond a quota, because the clock of Redis was set forward just before its worker first read
@@ -17,28 +20,41 @@ const HAS_CLOCK = /^(?:worker|scheduler|caller)-/
  * what does not hold).
  */
 export function isOfNewcomer(
-  { law, at, id, key, message }: Breach,
+  breach: Breach,
   { plan, struck, lives }: Pick<Circumstances, 'plan' | 'struck' | 'lives'>,
   seen: readonly Seen[],
 ): boolean {
+  const { law, at, id, message } = breach
   if ((law !== 'L2' && law !== 'L10') || /frozen|paused/.test(message)) return false
-  const start = seen.find(
-    ({ event }) => event.type === 'start' && event.id === id && Math.abs(event.at - at) < 1,
-  )
-  const life = lives.find(({ name }) => name === start?.by)
+  const lifeOf = (isIt: (start: StartEvent) => boolean) => {
+    const start = seen.find(({ event }) => event.type === 'start' && isIt(event))
+    return lives.find(({ name }) => name === start?.by)
+  }
+  const life = lifeOf((start) => start.id === id && Math.abs(start.at - at) < 1)
   if (life === undefined) return false
   const travel = travelOf(plan)
+  const short = shortGapOf(breach)
   return struck.some(({ fault, from }) => {
-    const isForward = fault.kind === 'step' && fault.by > 0
+    if (fault.kind !== 'step' || fault.by <= 0 || at < from) return false
     const noticed = from + (NOTICED + travel) * 1_000
     const begins = from - (OPENS + 6 * travel) * 1_000
-    const isNoticed = lives.some(
-      (other) => HAS_CLOCK.test(other.name) && other.from < begins && other.until > noticed,
-    )
-    // Nobody tells the store ever: then what started before counts no more.
-    const until = law === 'L10' && !isNoticed ? Math.max(noticed, from + longestWindow(plan, key)) : noticed
-    return isForward && from <= at && at <= until && life.from >= begins
+    if (life.from < begins) return false
+    if (at <= noticed) return true
+    if (lives.some((other) => other.until > noticed && readsFrom(other, seen) < begins)) return false
+    // Nobody tells the store ever: what started before counts no more in quotas, and gaps to it are shorter, by the step at most.
+    if (law === 'L10') return at <= from + longestWindow(plan, breach.key)
+    if (short === undefined || short.least - short.gap > fault.by) return false
+    const before = at - short.gap * 1_000
+    const older = lifeOf((start) => Math.abs(start.at - before) < 1)
+    return before <= noticed && (older?.from ?? 0) < begins
   })
+}
+
+/** From when on a process reads the clock of Redis, and tells the store of a step: a caller does with its first turn. */
+function readsFrom({ name, from }: Life, seen: readonly Seen[]): number {
+  if (!HAS_CLOCK.test(name)) return Number.POSITIVE_INFINITY
+  if (!name.startsWith('caller-')) return from
+  return Math.min(...seen.flatMap(({ by, event }) => (by === name ? [event.at] : [])))
 }
 
 /** How far the rolling quotas of a key look back, whatever its limit is changed to; microseconds. */
