@@ -165,6 +165,32 @@ test('the lease of a killed worker lasts longer by a restart while no process li
   expect(breaches(restarted(44), { ...facts, struck })).toHaveLength(1)
 })
 
+test('the lease of a killed worker runs from when its link brings what it had written, if that was held on its way there', () => {
+  const history = (at: number) => [accepted('a', 10), started('a', 10.1), started('a', at, 'worker-2')]
+  const { silences, lives } = killed('worker-1', 12)
+  const held = (from: number, until: number, direction: 'there' | 'back' | 'both', process = 'worker-1') => {
+    const when = { at: from * 1_000 }
+    const length = (until - from) * 1_000
+    const fault = { kind: 'hold', part: process, when, for: length, direction, until: until * 1_000 } as const
+    return { fault, process, from: from * SECOND, until: until * SECOND }
+  }
+  const late = (at: number, ...struck: readonly Struck[]) =>
+    breaches(history(at), { silences: silences!, lives: lives!, struck })
+  expect(late(33)).toHaveLength(1)
+  expect(late(33, held(11, 19, 'both'))).toEqual([])
+  expect(late(33, held(11, 15, 'there'), held(14, 19, 'there'))).toEqual([])
+  // Released at 19 s: a lease of 10 s, 3.5 s until it is found, and what is usual.
+  expect(late(39, held(11, 19, 'both'))).toHaveLength(1)
+  // On its way back, of another process, over before the kill, or begun after it: nothing is on its way.
+  for (const other of [
+    held(11, 19, 'back'),
+    held(11, 19, 'there', 'worker-2'),
+    held(5, 11.9, 'there'),
+    held(12.1, 19, 'there'),
+  ])
+    expect(late(33, other)).toHaveLength(1)
+})
+
 test('what a worker held that closed while it was not heard waits for its lease', () => {
   const lives = [{ ...LIVES[0]!, until: 12 * SECOND }, ...LIVES.slice(1)]
   const history = [accepted('a', 11.9)]

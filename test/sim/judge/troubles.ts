@@ -63,8 +63,8 @@ export function troublesOf(known: Circumstances): Trouble[] {
     lives.filter(({ name }) => isScheduler(plan, name)),
   )
   return [
-    ...silences.map((silence) => lengthened(ofSilence(plan, silence), silence, known, unscheduled)),
-    ...lives.flatMap((life) => closedUnheard(plan, life, silences)),
+    ...silences.map((silence) => lengthened(ofSilence(known, silence), silence, known, unscheduled)),
+    ...lives.flatMap((life) => closedUnheard(known, life)),
     ...struck.flatMap((one) => ofFault(plan, one)),
     ...missing(
       known,
@@ -123,7 +123,7 @@ function liftOf({ from, until, isRestart }: Pick<Silence, 'from' | 'until' | 'is
 }
 
 /** A process that closes while it is not heard can give nothing back: what it held waits for its lease, as after its death. */
-function closedUnheard(plan: Plan, { name, until }: Life, silences: readonly Silence[]): Trouble[] {
+function closedUnheard({ plan, silences, struck }: Circumstances, { name, until }: Life): Trouble[] {
   const own = silences.filter(({ process }) => process === name)
   const isUnheard = own.some((silence) => {
     return silence.from <= until + CLOSES && until <= silence.until + HEARD_AGAIN * 1_000
@@ -131,11 +131,34 @@ function closedUnheard(plan: Plan, { name, until }: Life, silences: readonly Sil
   if (!isUnheard || own.some(({ isDeath }) => isDeath) || leaseOf(plan, name) === undefined) return []
   const lifted = own.reduce((sum, silence) => sum + (silence.cause === 'everything' ? liftOf(silence) : 0), 0)
   return [
-    { ...trouble(until, until, recoveryOf(plan, name) + lifted, `${name} closed unheard`), isLifted: true },
+    {
+      ...trouble(
+        until,
+        arrivedBy(name, until, struck),
+        recoveryOf(plan, name) + lifted,
+        `${name} closed unheard`,
+      ),
+      isLifted: true,
+    },
   ]
 }
 
-function ofSilence(plan: Plan, { process, from, until, isDeath, cause, isRestart }: Silence): Trouble {
+/**
+ * When the last that a process had written by then has arrived. A link that is held brings it when it is released, whether the process
+ * lives or not: a renewal, or a call for a slot, and the lease runs from then.
+ */
+function arrivedBy(process: string, at: number, struck: readonly Struck[]): number {
+  let arrived = at
+  for (const { fault, process: name, from, until } of struck.toSorted((a, b) => a.from - b.from)) {
+    if (fault.kind !== 'hold' || fault.direction === 'back') continue
+    if ((name === process || fault.part === 'all') && from <= arrived) arrived = Math.max(arrived, until)
+  }
+  return arrived
+}
+
+function ofSilence({ plan, struck }: Circumstances, silence: Silence): Trouble {
+  const { process, from, isDeath, cause, isRestart } = silence
+  const until = isDeath ? arrivedBy(process, silence.until, struck) : silence.until
   if (cause === 'everything') {
     return trouble(from, until, AFTER_OUTAGE, 'outage', liftOf({ from, until, isRestart }))
   }
