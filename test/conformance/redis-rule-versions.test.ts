@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { parseLayer } from '../../src/core/layered-book.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import type { RuleChange } from '../../src/core/rule-layers.ts'
@@ -106,6 +106,53 @@ test('a change whose answer was lost while others followed is not reported as a 
   expect([changed.isChanged, changed.after.version, changed.after.get('b')]).toEqual([true, 2, undefined])
   expect((await bookOf(other)).version).toBe(3)
   expect(rules.book.list().map(({ pattern }) => pattern)).toEqual(['*', 'a', 'b'])
+})
+
+describe('an answer on its way while this process learns of another limit says what held by the limit that it was asked by', () => {
+  const SET = '9, 10/s, 2/minute'
+  const OTHERS = { 'has no quota': '9, 10/s', 'has another quota': '9, 10/s, 7/hour' }
+
+  /** Two jobs of `a` fill its quota. The next answer of the verb comes late. */
+  async function lateAnswer(verb: string, pattern: string, other: string): Promise<RedisStage> {
+    const stage = await RedisStage.open({ a: SET, 'f/': SET, 'f/*': '9, 10/s' })
+    const { rules, store } = stage.backend
+    await stage.lineUp('12', 0, { key: 'a' })
+    const run = store.run.bind(store)
+    let isLate = true
+    const spy = vi.spyOn(store, 'run').mockImplementation(async (script, ...rest) => {
+      const reply = await run(script, ...rest)
+      if (!isLate || script.verb !== verb) return reply
+      isLate = false
+      await rules.change(set(pattern, other), at(1))
+      return reply
+    })
+    onTestFinished(() => spy.mockRestore())
+    return stage
+  }
+
+  test.each(Object.entries(OTHERS))('that %s: what holds a job', async (_, other) => {
+    const { backend } = await lateAnswer('forecast', 'a', other)
+    const forecast = await backend.verbs.forecast('a', 1, at(1))
+    expect(backend.rules.version).toBe(2)
+    const detail = expect.stringContaining('waits for the quota of 2/minute: needs 1, 0 left')
+    expect(forecast).toMatchObject({
+      accepted: true,
+      heldBy: { reason: 'quota', quota: '2/minute', detail },
+    })
+  })
+
+  test.each(Object.entries(OTHERS))('that %s: which quota a job alone exceeds', async (_, other) => {
+    for (const [key, pattern] of [
+      ['a', 'a'],
+      ['f/b', 'f/'],
+    ] as const) {
+      const exceeds = { accepted: false, reason: 'too-costly', quota: '2/minute' }
+      const asked = await lateAnswer('forecast', pattern, other)
+      expect(await asked.backend.verbs.forecast(key, 3, at(1))).toMatchObject(exceeds)
+      const refused = await lateAnswer('admit', pattern, other)
+      expect((await refused.admit('x', 1, { key, cost: 3 })).admission).toMatchObject(exceeds)
+    }
+  })
 })
 
 describe('processes with different limits for one layer', () => {
