@@ -22,7 +22,7 @@ interface Part {
   readonly count: QuotaCount
 }
 
-/** A quota that no limit has any more, and which a start counts in for as long as its window lasts. */
+/** A quota that was removed from its limit. Earlier starts count in it until its window is over. */
 interface Past extends Part {
   readonly until: number
 }

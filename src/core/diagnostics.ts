@@ -1,7 +1,7 @@
 import { type Channel, channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
 
 /**
- * Internal events as channels of `node:diagnostics_channel`: any code in the process may subscribe by name, such as
+ * Internal events as channels of `node:diagnostics_channel`. All code in the process may subscribe by name, such as
  * `velvet-rope:departure`. Without subscribers a channel costs one check of a flag, and no message is created. Times
  * and durations are microseconds; `shaper` is its name, since a process may have several. Subscribers are called
  * synchronously: they must be quick, and an error that they throw ends the process, as usual in Node.

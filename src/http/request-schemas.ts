@@ -75,7 +75,7 @@ export const settleSchema = z
     }),
     attempt: z.optional(settleOptionsSchema.shape.attempt).openapi({
       description:
-        'The number of the attempt. One that has started again, after a freeze or a crash, is settled only by its fence. Default: any.',
+        'The number of the attempt. After a freeze or a crash the same number is used again: such an attempt can be settled only with its fence. By default the number is not checked.',
     }),
   })
   .openapi('Settle')

@@ -10,7 +10,7 @@ const milliseconds = z.int().min(1).max(3_600_000)
 export const serveOptionsSchema = z.strictObject({
   /** A host name or an address; IPv6 without brackets. Default: 127.0.0.1. */
   host: z.string().min(1).max(253).default('127.0.0.1'),
-  /** 0: any free port. Default: 7077. */
+  /** With 0 the system picks a free port. Default: 7077. */
   port: z.int().min(0).max(65_535).default(7_077),
   /** Whether the app requires tokens. If not, the server listens on loopback only. */
   hasTokens: z.boolean(),

@@ -30,7 +30,7 @@ export const bucketQuerySchema = z.strictObject({
   minFill: z.number().min(0).max(1).default(0),
   /** Only buckets at most this full. A lowered capacity can leave a fill above 1, so there is no default. */
   maxFill: z.number().min(0).optional(),
-  /** Only buckets in this state. Default: any state. */
+  /** Only buckets in this state. Default: buckets in all states. */
   state: z.enum(BUCKET_STATES).optional(),
   /** Only buckets in which a job has waited at least so many milliseconds. */
   minOldestWaitMs: z.number().min(0).optional(),

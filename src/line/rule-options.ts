@@ -3,7 +3,7 @@ import { BASE_ORIGINS } from '../core/rule-view.ts'
 import { authorSchema } from './options.ts'
 
 export const resetSchema = z.strictObject({
-  /** Changes nothing unless this is the version in force. Default: any version. */
+  /** Changes nothing unless this is the version in force. By default the version is not checked. */
   ifVersion: z.int().min(0).optional(),
 })
 export const handSchema = resetSchema.extend({

@@ -23,7 +23,7 @@ export interface SettleRequest {
 export interface WhichStart {
   /** Names one start alone. */
   readonly fence?: number | undefined
-  /** The number of its attempt. One that has started more than once names none, unless the fence does. */
+  /** The number of its attempt. Where an attempt of this number has started more than once, the fence is needed, too. */
   readonly attempt?: number | undefined
 }
 

@@ -142,7 +142,10 @@ export const findOptionsSchema = z.strictObject({
 export const settleOptionsSchema = findOptionsSchema.extend({
   /** `job.fence` of the start that is meant: no other is settled instead. Default: the one that runs. */
   fence: z.int().min(1).optional(),
-  /** The number of the attempt, from 1 on. After a freeze or a crash a number starts again: then it names none. Default: any. */
+  /**
+   * The number of the attempt, from 1 on. After a freeze or a crash the same number is used again: such an attempt can be settled
+   * only with its fence. By default the number is not checked.
+   */
   attempt: attempts.optional(),
 })
 

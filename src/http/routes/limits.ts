@@ -151,12 +151,12 @@ export const IF_MATCH: ParameterObject = {
   in: 'header',
   required: false,
   description:
-    'The ETag of the rule book that the change is meant for, such as `"7"`. `*`, or no header: any version.',
+    'The ETag of the rule book that the change is meant for, such as `"7"`. With `*`, or without the header, the version is not checked.',
   schema: { type: 'string', maxLength: 64 },
 }
 
 /**
- * The version that a change is meant for; undefined: any. A proxy that compresses turns the tag into a weak one, which
+ * The version that a change is meant for; undefined if it is not checked. A proxy that compresses turns the tag into a weak one, which
  * stands for the same version.
  *
  * @throws Problem 400

@@ -173,7 +173,7 @@ export class Families {
     return above === undefined
   }
 
-  /** Whether it is below other totals than the rules say. One that no rule has any more stays where it is, until it is forgotten. */
+  /** Whether it is below other totals than the rules say. A total without a rule stays where it is until it is forgotten. */
   #isElsewhere(total: MemoryTotal): boolean {
     const ofRules = this.#rules.totalsOf(keyOf(total))
     return ofRules.at(-1)?.path === total.path && !this.#isChain(keyOf(total), total)

@@ -1,4 +1,5 @@
 import { BackendUnavailableError } from '../../core/errors.ts'
+import type { LayeredBook } from '../../core/layered-book.ts'
 
 /** The limit on retries while other processes keep changing the rule book. */
 export const MOST_TRIES = 20
@@ -10,19 +11,20 @@ interface OldBook {
 
 /**
  * Makes a call that a shard refuses if it has another version of the rule book. Then the older of the two books is updated
- * and the call is made again.
+ * and the call is made again. Returns the answer, and the book that it was asked with: this process may have another one by then.
  *
  * @throws BackendUnavailableError when other processes keep changing the rule book
  */
 export async function agreed<Reply extends { readonly kind: string }>(
-  rules: { settle(shard: number, theirs: number): Promise<void> },
+  rules: { readonly book: LayeredBook; settle(shard: number, theirs: number): Promise<void> },
   shard: number,
-  call: () => Promise<Reply | OldBook>,
-): Promise<Exclude<Reply, OldBook>> {
+  call: (book: LayeredBook) => Promise<Reply | OldBook>,
+): Promise<{ readonly found: Exclude<Reply, OldBook>; readonly book: LayeredBook }> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const reply = await call()
-    if (!isOldBook(reply)) return reply as Exclude<Reply, OldBook>
-    await rules.settle(shard, reply.version)
+    const { book } = rules
+    const found = await call(book)
+    if (!isOldBook(found)) return { found: found as Exclude<Reply, OldBook>, book }
+    await rules.settle(shard, found.version)
   }
   throw unsettled()
 }

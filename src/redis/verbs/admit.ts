@@ -63,12 +63,9 @@ export interface TimedAdmission {
 export function admitVerb(store: Store, rules: RedisRules, memory: FullMemory) {
   const calls = store.tags.map(() => new BoundedCalls(MOST_CALLS))
   const admit = async (shard: number, requests: readonly NamedRequest[], now?: number) => {
-    // The rules may have changed by when the script answers: what it says is about those that it was asked with.
-    let { book } = rules
-    const found = await agreed(rules, shard, () => {
-      book = rules.book
-      return store.write(script, shard, values(requests, rules, store.shards), now)
-    })
+    const { found, book } = await agreed(rules, shard, (asked) =>
+      store.write(script, shard, values(requests, asked, rules.version, store.shards), now),
+    )
     if (found.kind === 'conflict') throw new IdConflictError(found.id)
     if (found.kind === 'no-limit') throw new NoLimitError(found.key)
     if (found.kind === 'shards') throw new ShardCountError(found.shards, store.shards)
@@ -113,8 +110,12 @@ interface Kind {
 }
 
 /** Most jobs of a call are of one kind, which is written once: the fewer values travel, the less Redis has to read. */
-function values(requests: readonly NamedRequest[], rules: RedisRules, shards: number): (string | number)[] {
-  const { book, version } = rules
+function values(
+  requests: readonly NamedRequest[],
+  book: LayeredBook,
+  version: number,
+  shards: number,
+): (string | number)[] {
   const kinds: Kind[] = []
   const jobs: (string | number)[] = []
   for (const request of requests) {

@@ -55,19 +55,17 @@ const script = defineScript('forecast', import.meta.url, reply)
 export function forecastVerb(store: Store, rules: RedisRules) {
   return async (key: string, cost: number, now?: number, costs?: Costs): Promise<Admission> => {
     const shard = store.shardOf(key)
-    // The rule may have changed by when the script answers: what it says is about the rule that it was asked with.
-    let { book } = rules
-    const { at, verdict } = await agreed(rules, shard, () => {
-      book = rules.book
-      const rule = ruleToAdmit(book, key)
+    const { found, book } = await agreed(rules, shard, (asked) => {
+      const rule = ruleToAdmit(asked, key)
       if (rule === undefined) throw new NoLimitError(key)
       return store.read(
         script,
         shard,
-        [rules.version, key, cost, ...ruleValues(rule, book.totalsOf(key)), `-${costsText(costs)}`],
+        [rules.version, key, cost, ...ruleValues(rule, asked.totalsOf(key)), `-${costsText(costs)}`],
         now,
       )
     })
+    const { at, verdict } = found
     const { kind } = verdict
     if (kind === 'above')
       return rejected(

@@ -39,10 +39,9 @@ export function holdVerbs(store: Store, rules: RedisRules, memory: FullMemory) {
   const hold = async (verb: string, key: string, duration: number, now?: number): Promise<Holding> => {
     const shard = store.shardOf(key)
     const operation = operationName()
-    const found = await agreed(rules, shard, () => {
-      const { version, book } = rules
+    const { found } = await agreed(rules, shard, (book) => {
       const { rule, totals } = ruledBy(book, key) ?? {}
-      const given = [operation, verb, key, duration, memory.isFull ? '0' : '1', version, store.shards]
+      const given = [operation, verb, key, duration, memory.isFull ? '0' : '1', rules.version, store.shards]
       return store.write(script, shard, [...given, ...ruleValues(rule, totals)], now)
     })
     if (found.kind === 'no-limit') throw new NoLimitError(key)

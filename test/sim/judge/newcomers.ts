@@ -41,7 +41,7 @@ export function isOfNewcomer(
     if (life.from < begins) return false
     if (at <= noticed) return true
     if (lives.some((other) => other.until > noticed && readsFrom(other, seen) < begins)) return false
-    // Nobody tells the store ever: what started before counts no more in quotas, and gaps to it are shorter, by the step at most.
+    // No process will ever report the step. So quotas forget earlier starts too soon, and a gap after one is too short, by the step at most.
     if (law === 'L10') return at <= from + longestWindow(plan, breach.key)
     if (short === undefined || short.least - short.gap > fault.by) return false
     const before = at - short.gap * 1_000

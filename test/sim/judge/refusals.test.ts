@@ -127,11 +127,13 @@ test('a job is refused as late only where it would have been', () => {
 })
 
 test('where the clock of the store was set back, an end that only the store knows may be later than it says', () => {
-  const line = [accepted('a', 1), accepted('b', 1), { ...ended('a', 1.5, 'cancelled'), by: 'fate' }]
+  const lost = { ...ended('a', 1.5, 'cancelled'), by: 'fate', toldAt: 5 * SECOND }
+  const line = [accepted('a', 1), accepted('b', 1), lost]
   const all = [...line, refused('c', 2)]
   expect(breaches(all)).toHaveLength(1)
   const step = { kind: 'step', at: 3_000, by: -86_400_000, until: 3_000 } as const
   expect(breaches(all, [], { faults: [step] })).toEqual([])
+  expect(breaches([...line, refused('c', 6)], [], { faults: [step] })).toHaveLength(1)
   const known = [...line.slice(0, 2), ended('a', 1.5, 'cancelled'), refused('c', 2)]
   expect(breaches(known, [], { faults: [step] })).toHaveLength(1)
 })

@@ -56,7 +56,7 @@ export function judgeRefusals(
   until: number,
 ): Failure[] {
   const lines = linesOf(known, history, seen)
-  const processOf = processesOf(seen)
+  const seenOf = lookup(seen)
   const deadlines = new Map(
     known.plan.jobs.flatMap(({ id, deadline }) =>
       deadline === undefined ? [] : [[id, deadline * 1_000] as const],
@@ -65,7 +65,7 @@ export function judgeRefusals(
   return history.flatMap((event) => {
     if (event.type !== 'answer' || event.accepted || event.at >= until) return []
     const line = lines.get(event.key)!
-    const limits = limitsAt(known, line, event.at, processOf(event))
+    const limits = limitsAt(known, line, event.at, seenOf(event)?.by ?? '')
     if (event.reason === 'full' || event.reason === 'too-costly') return judgeFull(event, line, limits)
     if (event.reason === 'deadline') return judgeLate(known, event, line, limits, deadlines.get(event.id))
     return []
@@ -191,8 +191,8 @@ function limitsAt({ silences }: Circumstances, { limits }: Line, at: number, by:
 
 function linesOf(known: Circumstances, history: readonly HistoryEvent[], seen: readonly Seen[]) {
   const lines = new Map<string, Line>()
-  const processOf = processesOf(seen)
-  const told = new Map(seen.map((one) => [one.event, one.toldAt]))
+  const seenOf = lookup(seen)
+  const processOf = (event: HistoryEvent) => seenOf(event)?.by ?? ''
   const owners = new Map<string, Line>()
   const lineOf = (key: string): Line => {
     let line = lines.get(key)
@@ -209,7 +209,7 @@ function linesOf(known: Circumstances, history: readonly HistoryEvent[], seen: r
     const span = member?.spans.at(-1)
     switch (event.type) {
       case 'limit':
-        line.limits.push({ at: event.at, doneAt: told.get(event) ?? event.at, limit: event.limit })
+        line.limits.push({ at: event.at, doneAt: seenOf(event)?.toldAt ?? event.at, limit: event.limit })
         break
       case 'answer':
         if (event.accepted) wait(line, event, owners)
@@ -230,8 +230,9 @@ function linesOf(known: Circumstances, history: readonly HistoryEvent[], seen: r
         // The store itself ends what waits; of what runs it hears.
         for (const one of member?.spans ?? []) {
           const isOwn = event.outcome === 'cancelled' || event.outcome === 'expired'
-          const by = processOf(event)
-          const endedBy = isOwn ? storeEnd(known, by, event.at) + ROUNDING : heardBy(known, by, event.at)
+          const endedBy = isOwn
+            ? storeEnd(known, seenOf(event), event.at) + ROUNDING
+            : heardBy(known, processOf(event), event.at)
           one.until = Math.min(one.until, endedBy)
         }
         break
@@ -250,19 +251,19 @@ function linesOf(known: Circumstances, history: readonly HistoryEvent[], seen: r
 }
 
 /**
- * When the store itself has ended a job at the latest. What is known from the store alone bears its time: no earlier one than that of the
- * last start, also where its clock was set back meanwhile.
+ * When the store itself has ended a job at the latest. Where its clock was set back meanwhile, the time that it notes may be too early:
+ * that of the last start. So an end that only the store knows counts from when it was asked.
  */
-function storeEnd({ plan }: Circumstances, by: string, at: number): number {
+function storeEnd({ plan }: Circumstances, seen: Seen | undefined, at: number): number {
   const isSetBack = plan.faults.some((fault) => fault.kind === 'step' && fault.by < 0)
-  return by === 'fate' && isSetBack ? Number.POSITIVE_INFINITY : at
+  return isSetBack && seen?.by === 'fate' ? (seen.toldAt ?? at) : at
 }
 
 /** Where the clock of Redis was set, some events of the history have other times than what was seen: those are known by their names. */
-function processesOf(seen: readonly Seen[]): (event: HistoryEvent) => string {
-  const own = new Map(seen.map((one) => [one.event, one.by]))
-  const named = new Map(seen.map((one) => [nameOf(one.event), one.by]))
-  return (event) => own.get(event) ?? named.get(nameOf(event)) ?? ''
+function lookup(seen: readonly Seen[]): (event: HistoryEvent) => Seen | undefined {
+  const own = new Map(seen.map((one) => [one.event, one]))
+  const named = new Map(seen.map((one) => [nameOf(one.event), one]))
+  return (event) => own.get(event) ?? ('id' in event ? named.get(nameOf(event)) : undefined)
 }
 
 function nameOf(event: HistoryEvent): string {

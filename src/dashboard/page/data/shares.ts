@@ -1,6 +1,6 @@
 import type { MOST_NOTES, Recent } from '../../../core/line-view.ts'
 
-/** As many starts of a bucket as the service remembers: any other number does not compile. */
+/** As many starts of a bucket as the service remembers. Another number does not compile. */
 const MOST_STARTS: typeof MOST_NOTES = 50
 /** Starts are compared over at most this time. */
 const LONGEST_MS = 60_000

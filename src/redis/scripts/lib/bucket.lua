@@ -49,13 +49,18 @@ end
 
 local function record_of(b)
   local frozen = b.frozen ~= 0 and b.frozen + set_back() or 0
-  local more, member, whole, p, q, r, s, t, u, v, w = (b.warmUp > 0 and WARM or 0) + (b.member and BELOW or 0), b.member, nil
-  if more == BELOW then whole, p, q, r, s, t, u, v, w = family.at_end(member) end
-  local record = struct.pack(whole or BUCKET_FORMAT, BUCKET_MAGIC + more, b.n, b.capacity, b.interval, b.tolerance,
+  local member, more = b.member, (b.warmUp > 0 and WARM or 0) + (b.member and BELOW or 0)
+  -- Most are packed at once: what is joined to a text makes another one.
+  local is_whole, format, p, q, r, s, t, u, v, w = more == 0 or more == BELOW and #member.slots <= 1, BUCKET_FORMAT
+  if is_whole and member then
+    format, p, q, r, s, t, u, v, w = family.at_end(member)
+    format = BUCKET_FORMAT .. format
+  end
+  local record = struct.pack(format, BUCKET_MAGIC + more, b.n, b.capacity, b.interval, b.tolerance,
     b.book, b.next, b.carry, frozen, b.waiting, b.paused, b.lastCost, b.lastStart, b.startedCost, b.running,
     b.linesTurn, b.from, b.handed, b.returned, b.backUnits, b.grantedSlot, b.grantedCost, b.inLine, b.inHanded, b.inRetry, b.inBack,
     b.turns, b.front, b.joined, b.pattern, b.limit, b.granted, p, q, r, s, t, u, v, w)
-  if whole or more == 0 then return record end
+  if is_whole then return record end
   if b.warmUp > 0 then
     record = record .. struct.pack(WARM_FORMAT, b.warmUp, b.coldInterval, b.warmth, b.lastWarmth, b.startedWarmth)
   end

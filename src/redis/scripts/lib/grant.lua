@@ -16,7 +16,7 @@ end
 
 -- When the clock was moved last; 0: never, as far as is known.
 local function moved_at(meta)
-  return #meta.steps == 0 and meta.quarantine or loss.moved_at(meta)
+  return math.max(meta.quarantine, #meta.steps > 0 and loss.last_step_at(meta) or 0)
 end
 
 -- The wait after a job of this cost, or after the last one if that is longer.

@@ -29,7 +29,7 @@ do
     local names = redis.call('ZRANGEBYSCORE', K.later .. total.n, '-inf', horizon, 'LIMIT', 0, MOST_WOKEN - woken)
     if #names == 0 then return woken == MOST_WOKEN and redis.call('ZCOUNT', K.later .. total.n, '-inf', horizon) > 0, false end
     local raws, ready, callers = redis.call('HMGET', K.buckets, unpack(names)), {}, {}
-    -- The first of them are handed over soon.
+    -- Kept: the first of them are handed over soon.
     family.raws = family.raws or {}
     for index, name in ipairs(names) do
       local raw, bucket, child = raws[index], nil, nil

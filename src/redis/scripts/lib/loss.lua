@@ -74,8 +74,8 @@ do
     redis.call('HSET', K.meta, 'stepTellers', is_reported and meta.stepTellers .. name or name)
   end
 
-  -- When the clock was moved last; 0: never, as far as is known.
-  function loss.moved_at(meta)
-    return math.max(meta.quarantine, #meta.steps > 0 and struct.unpack('<d', meta.steps, #meta.steps - STEP_BYTES + 1) or 0)
+  -- When the last of some steps was.
+  function loss.last_step_at(meta)
+    return (struct.unpack('<d', meta.steps, #meta.steps - STEP_BYTES + 1))
   end
 end

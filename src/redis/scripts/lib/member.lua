@@ -7,7 +7,6 @@ do
   local SLOTS, SLOT, PLACE, PLACE_SIZE = '<Bsd', '<dd', '<ddB', 17
   -- Most have none, or one.
   local NO_SLOTS, WITHOUT_SLOTS, WITH_ONE = {}, '<BsddB', '<BsdddddB'
-  local WHOLE_WITHOUT, WHOLE_WITH_ONE = BUCKET_FORMAT .. WITHOUT_SLOTS, BUCKET_FORMAT .. WITH_ONE
   -- Where a bucket was below no total.
   local NONE = {}
 
@@ -36,16 +35,14 @@ do
     member.slots, member.counted = NO_SLOTS, NO_SLOTS
   end
 
-  -- The format of a whole record, and what it has at its end, as `family.pack_member` packs it; nil: it has more.
+  -- What stands at the end of a record with up to one slot: its format, and its values.
   function family.at_end(member)
-    local n = #member.slots
-    if n == 0 then return WHOLE_WITHOUT, 0, member.chain, member.weight, member.tag, member.standing end
-    if n > 1 then return nil end
-    return WHOLE_WITH_ONE, 1, member.chain, member.stamp, member.slots[1], member.counted[1], member.weight, member.tag, member.standing
+    if #member.slots == 0 then return WITHOUT_SLOTS, 0, member.chain, member.weight, member.tag, member.standing end
+    return WITH_ONE, 1, member.chain, member.stamp, member.slots[1], member.counted[1], member.weight, member.tag, member.standing
   end
 
   function family.pack_member(member)
-    if #member.slots == 0 then return struct.pack(WITHOUT_SLOTS, 0, member.chain, member.weight, member.tag, member.standing) end
+    if #member.slots <= 1 then return struct.pack(family.at_end(member)) end
     local slots, place = {}, struct.pack(PLACE, member.weight, member.tag, member.standing)
     for index, slot in ipairs(member.slots) do slots[index] = struct.pack(SLOT, slot, member.counted[index]) end
     return struct.pack(SLOTS, #member.slots, member.chain, member.stamp) .. table.concat(slots) .. place

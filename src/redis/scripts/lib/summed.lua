@@ -41,8 +41,7 @@ do
     if bucket.before then family.enter(bucket) end
     local member, was = bucket.member, bucket.summed
     if member and member.reweighed then family.reweigh(family.totals_of(bucket)[1], member) end
-    local waiting, running, in_handed, handed, turns = bucket.waiting, bucket.running, bucket.inHanded, bucket.handed, bucket.turns
-    local granted_cost, grants = bucket.grantedCost, bucket.granted ~= '' and 1 or 0
+    local waiting, running, in_handed, handed, turns, granted_cost, grants = sums_of(bucket)
     if running == was[2] and in_handed == was[3] and handed == was[4] and waiting == was[1] and granted_cost == was[6] and grants == was[7]
       and turns == was[5] then return end
     if member then

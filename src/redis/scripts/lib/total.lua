@@ -2,7 +2,7 @@
 -- of: family
 
 do
-  local MAGIC, FORMAT, NONE = 0x5628, '<HI4I4ddddddddBI4I4I4Bs', {}
+  local MAGIC, FORMAT = 0x5628, '<HI4I4ddddddddBI4I4I4Bs'
 
   local function parse(path, raw)
     local ok, magic, _, size, weight, tag, virtual, joining, largest, highest, weights, moved_at, standing, children, takers, grants, uses, parent, at =
@@ -97,16 +97,16 @@ do
   -- Where all that was touched stands, from the inside out. `is_last`: and writes it.
   function family.settle_all(is_last)
     local touched, written = family.touched or {}, family.unwritten or {}
-    family.touched = touched
+    family.touched, family.unwritten = touched, written
     -- The claim settles them as it chooses, and only the last time counts for when it is due again.
-    for path, total in pairs(is_last and written or NONE) do touched[path] = total end
+    if is_last then for path, total in pairs(written) do touched[path] = total end end
     while next(touched) do
       local path, total = innermost(touched)
       touched[path] = nil
       family.place(total)
       -- The due time of an outermost total is needed only once the claim has made all its choices.
       if is_last or total.parent ~= '' then family.settle(total, is_last) end
-      written[path], family.unwritten = total, written
+      written[path] = total
     end
     if not is_last or not next(written) then return end
     local records = {}
