@@ -78,7 +78,7 @@ local function extend(bucket, most, share, answer)
     later.write_state(state)
     add(answer, job, state, math.max(moved, bucket.from, ready_at), now + 2 * FARTHEST_SLOT)
   end
-  left = left - math.max(0, bucket.inHanded - handed - 1)
+  left, bucket.hasRun = left - math.max(0, bucket.inHanded - handed - 1), bucket.hasRun or bucket.inHanded > handed
   if bucket.inHanded > handed or moved > -INF then later.reschedule(bucket, meta) end
   -- It may be named again in this call.
   later.flush(meta)

@@ -1,6 +1,6 @@
 -- The record of a bucket, packed into one field.
 
--- Numbers first, then pattern, limit and the id of the job that was granted a slot; none of these texts holds a zero byte.
+-- Numbers first (one holds linesTurn and, as 2, hasRun: see run.lua), then texts without a zero byte: pattern, limit, granted.
 local BUCKET_FORMAT = '<HI4dddI4ddddBdddI4BddddddI4I4I4I4I4ddsss'
 local BUCKET_MAGIC = 0x5621
 -- More is added to that of a bucket with a warm-up, which then has its numbers at its end, and of one below totals: see member.lua.
@@ -13,7 +13,7 @@ end
 
 local function parse_bucket(key, raw)
   local ok, magic, n, capacity, interval, tolerance, book, next_, carry, frozen, waiting, paused, last_cost, last_start,
-    started_cost, running, lines_turn, from, handed, returned, back_units, granted_slot, granted_cost, in_line, in_handed,
+    started_cost, running, flags, from, handed, returned, back_units, granted_slot, granted_cost, in_line, in_handed,
     in_retry, in_back, turns, front, joined, pattern, limit, granted, stop = pcall(struct.unpack, BUCKET_FORMAT, raw)
   local warm_up, cold, warmth, last_warmth, started_warmth, member = 0, interval, 0, 0, 0, nil
   local more = ok and magic - BUCKET_MAGIC or 0
@@ -31,7 +31,7 @@ local function parse_bucket(key, raw)
   local bucket = {
     key = key, n = n, suffix = n .. '', capacity = capacity, interval = interval, tolerance = tolerance, book = book, next = next_,
     carry = carry, frozen = frozen, waiting = waiting, paused = paused, lastCost = last_cost, lastStart = last_start,
-    startedCost = started_cost, running = running, linesTurn = lines_turn, from = from, handed = handed,
+    startedCost = started_cost, running = running, linesTurn = flags % 2, hasRun = flags >= 2, from = from, handed = handed,
     returned = returned, backUnits = back_units, grantedSlot = granted_slot, grantedCost = granted_cost, pattern = pattern, limit = limit,
     granted = granted, inLine = in_line, inHanded = in_handed, inRetry = in_retry, inBack = in_back, turns = turns,
     hadTurns = turns > 0, front = front, joined = joined, warmUp = warm_up, coldInterval = cold, warmth = warmth, lastWarmth = last_warmth,
@@ -58,7 +58,7 @@ local function record_of(b)
   end
   local record = struct.pack(format, BUCKET_MAGIC + more, b.n, b.capacity, b.interval, b.tolerance,
     b.book, b.next, b.carry, frozen, b.waiting, b.paused, b.lastCost, b.lastStart, b.startedCost, b.running,
-    b.linesTurn, b.from, b.handed, b.returned, b.backUnits, b.grantedSlot, b.grantedCost, b.inLine, b.inHanded, b.inRetry, b.inBack,
+    b.linesTurn + (b.hasRun and 2 or 0), b.from, b.handed, b.returned, b.backUnits, b.grantedSlot, b.grantedCost, b.inLine, b.inHanded, b.inRetry, b.inBack,
     b.turns, b.front, b.joined, b.pattern, b.limit, b.granted, p, q, r, s, t, u, v, w)
   if is_whole then return record end
   if b.warmUp > 0 then
@@ -106,7 +106,7 @@ local function new_bucket(key, n, rule, now)
   local bucket = {
     key = key, n = n, suffix = n .. '', pattern = rule.pattern, capacity = rule.capacity, interval = rule.interval,
     tolerance = rule.tolerance, limit = rule.limit, book = rule.book, next = -INF, carry = 0, frozen = 0, paused = 0,
-    waiting = 0, lastCost = 0, lastStart = -INF, startedCost = 0, running = 0, linesTurn = 0, from = -INF,
+    waiting = 0, lastCost = 0, lastStart = -INF, startedCost = 0, running = 0, linesTurn = 0, hasRun = false, from = -INF,
     handed = 0, returned = 0, backUnits = 0, granted = '', grantedSlot = 0, grantedCost = 0, inLine = 0, inHanded = 0, inRetry = 0,
     inBack = 0, turns = 0, hadTurns = false, front = 0, joined = 0, warmUp = rule.warmUp, coldInterval = rule.coldInterval,
     warmth = 0, lastWarmth = 0, startedWarmth = 0, fill = false, isIdle = false,

@@ -11,6 +11,8 @@ local function mark_handed(bucket, member, kind, ready_at, state, epoch)
   state.epoch = epoch
   state.worker, state.slot = '', 0
   redis.call('RPUSH', K.handed .. bucket.suffix, member)
+  -- All of a run have started.
+  if bucket.inHanded == 0 then bucket.hasRun = false end
   bucket.inHanded = bucket.inHanded + 1
   bucket.handed = bucket.handed + cost
   bucket.isHandedOn = true

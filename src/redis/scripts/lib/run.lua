@@ -27,7 +27,7 @@ do
     local frozen = bucket.frozen
     bucket.frozen = 0
     state.slot = reserve(bucket, state.cost, bucket.next)
-    bucket.frozen, bucket.from, bucket.isRun = frozen, -INF, true
+    bucket.frozen, bucket.from = frozen, -INF
     state.onGrid = state.onGrid and not is_off
     bucket.granted, bucket.grantedSlot, bucket.grantedCost = state.id, state.slot, state.cost
     bucket.handed = bucket.handed - state.cost
@@ -35,9 +35,10 @@ do
     if usage.of(bucket) then usage.charge_slot(bucket, 1, at) end
   end
 
-  -- Whether the worker is to start no further job of the bucket without asking for its slot: it is held, or has another limit. Of one that
-  -- is only slower, or faster, the worker hears when it asks for more jobs.
+  -- Whether the worker is to start no further job of the bucket without asking for its slot: it is held, or has another limit. The
+  -- bucket remembers that it has a run (`hasRun`), so that each report says so, also the end of an earlier job. Of a bucket that is only
+  -- slower, or faster, the worker hears when it asks for more jobs.
   function usage.must_stop(bucket, now)
-    return bucket.inHanded > 0 and (bucket.paused == 1 or bucket.frozen > now or bucket.isRun and not usage.is_fast(bucket))
+    return bucket.inHanded > 0 and (bucket.paused == 1 or bucket.frozen > now or bucket.hasRun and not usage.is_fast(bucket))
   end
 end
