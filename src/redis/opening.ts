@@ -1,3 +1,4 @@
+import { monotonicNow } from '../core/clock.ts'
 import { isVelvetRopeError, ShaperClosedError } from '../core/errors.ts'
 import { toError } from '../core/thrown.ts'
 import type { Connection } from './connection/connection.ts'
@@ -56,6 +57,17 @@ export class Opening<Line extends Openable = Openable> {
     })
     const opened = this.#underWay
     return this.#isOpen ? opened : patiently(() => opened)
+  }
+
+  /**
+   * Calls `work` as soon as it is open. It may take as long as it needs while Redis answers: what it waits for Redis counts from
+   * `askedAt` on, when it had to wait for the opening; by the local clock. @throws as `ready` does
+   */
+  async begin<Answer>(work: (askedAt?: number) => Promise<Answer>): Promise<Answer> {
+    if (this.#isOpen) return work()
+    const askedAt = monotonicNow()
+    await this.ready()
+    return work(askedAt)
   }
 
   /** Calls `question` as soon as it is open: both together take two seconds at most. @throws as `ready` does */

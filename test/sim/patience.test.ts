@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { aJob, aPlan } from './judge/planted.ts'
+import { openStore } from './open-store.ts'
+import type { Fault } from './plan/fault.ts'
+import { runPlan } from './run-plan.ts'
+
+function ways(ms: number) {
+  const way = { least: ms * 1_000, jitter: 0.01, spikes: 0, spike: 0 }
+  return { there: way, back: way, splits: 0 }
+}
+
+test('what is asked for while a shaper opens may take longer than two seconds, while Redis answers', async () => {
+  const jobs = Array.from({ length: 200 }, (_, n) => ({ ...aJob(`j${n}`), at: n / 10, bytes: 900_000 }))
+  const { failures, scene, history } = await runPlan(aPlan({ jobs, network: ways(25) }), openStore)
+  expect(scene.record.unavailable).toEqual([])
+  expect(failures).toEqual([])
+  const answered = history.findLast(({ type }) => type === 'answer')
+  expect(answered!.at).toBeGreaterThan(2_000_000)
+})
+
+test('a call that has waited for others fails in time as well', async () => {
+  const jobs = Array.from({ length: 40 }, (_, n) => ({ ...aJob(`j${n}`), at: n < 1 ? 0 : 400 + n * 10 }))
+  const faults: Fault[] = [
+    { kind: 'hold', part: 'producer-1', when: { at: 390 }, for: 1_300, direction: 'back', until: 1_690 },
+    { kind: 'hold', part: 'producer-1', when: { at: 700 }, for: 4_000, direction: 'there', until: 4_700 },
+  ]
+  const { failures, scene } = await runPlan(aPlan({ jobs, faults, hasScripts: true }), openStore)
+  expect(scene.record.unavailable.length).toBeGreaterThan(10)
+  expect(failures).toEqual([])
+})
