@@ -32,6 +32,8 @@ export interface Retries {
 export interface WholeLine {
   /** Cost units of all its jobs. */
   readonly waiting: number
+  /** How many they are; absent: that is not known. */
+  readonly size?: number | undefined
   /** Its jobs, in the order of departure. Only the first are read. */
   readonly jobs: Iterable<WaitingJob>
   readonly retries?: Retries | undefined
@@ -82,17 +84,18 @@ export function departureBehind({ waiting, retries }: WholeLine, { slot, warmth 
 }
 
 /**
- * Returns when `units` cost units of the line will have departed, if handlers are free. If the first job is due and
- * still waits, no handler is free; the result is then an estimate of one interval.
+ * Returns when `units` cost units of the line will have departed, if handlers are free, and whether that is
+ * exact: not where more jobs decide about it than it looks at. If the first job is due and still waits, no handler is free; the time is then a guess of one interval.
  */
 export function departureOf(
   units: number,
-  { waiting, jobs, retries }: WholeLine,
+  { waiting, size, jobs, retries }: WholeLine,
   projection: Projection,
   limit: Limit,
   now: number,
-): number {
+): { readonly at: number; readonly isExact: boolean } {
   let open = units
+  let isExact = true
   let looked = 0
   // Units that depart one after the other without a pause are added up first, so that nothing is rounded between them.
   let together = 0
@@ -108,6 +111,8 @@ export function departureOf(
     if (looked === FARTHEST_LOOK) {
       if (retries !== undefined && open > others) waitFor(retries.latest())
       together += open - 1
+      // Of jobs that cost 1 each, the order does not matter.
+      isExact = retries === undefined && size !== undefined && others === size - looked
       break
     }
     looked++
@@ -118,5 +123,6 @@ export function departureOf(
     together += cost
   }
   advance(projection, limit, { cost: together })
-  return projection.slot > now ? projection.slot : now + spacing(limit, projection.warmth, 1)
+  const at = projection.slot > now ? projection.slot : now + spacing(limit, projection.warmth, 1)
+  return { at, isExact }
 }

@@ -13,8 +13,8 @@ export type RejectReason = (typeof REJECT_REASONS)[number]
 
 /**
  * The admission verdict. `retriesAhead`: how many retries depart before the job, for its position. `retryAt`: the
- * earliest time at which the same request would be accepted; if more than 100 jobs decide about it, up to one job's
- * cost later.
+ * earliest time at which the same request would be accepted; if more than 100 jobs decide about it, which cost
+ * more than 1, an estimate: up to one job's cost later.
  */
 export type Verdict =
   | {
@@ -52,6 +52,7 @@ export interface AdmitRequest {
  *
  * @param line the waiting jobs, in the order of departure; only the first are read
  * @param retries those of them that wait for a retry; absent if there are none
+ * @param size how many jobs wait; absent: a refusal about which more than 100 of them decide is an estimate
  */
 export function judge(
   bucket: Bucket,
@@ -59,23 +60,27 @@ export function judge(
   now: number,
   line: Iterable<CountedJob>,
   retries?: Retries,
+  size?: number,
 ): Verdict {
   const { cost } = request
   const { waiting, limit } = bucket
   const { capacity } = limit
   if (cost > capacity) return { accepted: false, reason: 'too-costly', retryAt: Number.POSITIVE_INFINITY }
   if (hasParts(limit)) return judgeParts(bucket, request, now, line, retries)
-  const whole = { waiting, jobs: line, retries }
+  const whole = { waiting, size, jobs: line, retries }
   const { departsAt, retriesAhead } = departureBehind(whole, projectionOf(bucket, now), limit)
   const excess = waiting + cost - capacity
-  const room = excess > 0 ? departureOf(excess, whole, projectionOf(bucket, now), limit, now) : now
+  const room =
+    excess > 0
+      ? departureOf(excess, whole, projectionOf(bucket, now), limit, now)
+      : { at: now, isExact: true }
   return decide(bucket, request, now, {
     departsAt,
     retriesAhead,
     isEstimate: false,
     isSure: true,
-    room,
-    isRoomEstimate: false,
+    room: room.at,
+    isRoomEstimate: !room.isExact,
   })
 }
 

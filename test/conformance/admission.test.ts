@@ -25,6 +25,19 @@ const rejected = (reason: string, retryAfterMs: number, waiting: number, capacit
 })
 
 describe.each(DRIVERS)('%s: admit', (_, open) => {
+  test.each([
+    ['cost 1 each', 1, 300, {}],
+    ['are more than it looks at, and cost more', 2, 150, { isEstimate: true }],
+    ['cost more, and few decide about it', 10, 30, {}],
+  ])('when there is room again, where the jobs before it %s', async (_, cost, jobs, estimate) => {
+    const driver = await openFor(open, '400, 10/s')
+    for (let n = 0; n < jobs; n++) await driver.admit(request(`j${n}`, { cost }), at(0))
+    // All but one unit of what is missing departs first; then what departs makes room.
+    const answer = await driver.admit(request('big', { cost: 350 }), at(0))
+    const seconds = cost === 10 ? 24 : 24.9
+    expect(answer).toEqual({ ...rejected('full', seconds * 1_000, 300, 400), ...estimate })
+  })
+
   test('positions and times follow one another, an interval apart', async () => {
     const driver = await openFor(open, '9, 2/s')
     expect(await driver.admit(request('w'), at(0))).toEqual(accepted('w', 1, 0, [1, 9]))

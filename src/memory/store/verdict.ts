@@ -10,7 +10,7 @@ type Refused = Extract<verdicts.Verdict, { accepted: false }>
 /** The verdict of the limit of the bucket, and of the totals above it. */
 export function judge(bucket: MemoryBucket, request: verdicts.AdmitRequest, now: number): verdicts.Verdict {
   const { member, limit, retries } = bucket
-  const own = verdicts.judge(bucket, request, now, bucket.line(now), retries)
+  const own = verdicts.judge(bucket, request, now, bucket.line(now), retries, bucket.jobs)
   if (member === undefined) return own
   const line = { bucket: member, limit, slot: nextSlot(bucket, now), hasRetries: retries !== undefined }
   return judgeUnder(line, own, request, now)

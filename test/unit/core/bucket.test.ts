@@ -257,10 +257,14 @@ test('a rejection from a very long line looks at a bounded part of it, and its t
       }
     },
   }
-  const verdict = judge(bucket, one, 0, endless)
+  const verdict = judge(bucket, one, 0, endless, undefined, 5_000)
   expect(looked).toBeLessThanOrEqual(101)
   // 4,991 have to depart; the last of them at 499.1 s.
   expect(verdict).toEqual({ accepted: false, reason: 'full', retryAt: expect.closeTo(499_100 * MS, -3) })
+  // Where some may cost more, so may the one that makes room.
+  for (const size of [undefined, 4_000]) {
+    expect(judge(bucket, one, 0, endless, undefined, size)).toEqual({ ...verdict, isEstimate: true })
+  }
 })
 
 test('a rejection that more than a hundred jobs decide about lasts until all missing units but one have departed', () => {

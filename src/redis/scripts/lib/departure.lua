@@ -38,9 +38,10 @@ do
     return after(units), ahead
   end
 
-  -- When `open` cost units of the jobs without a slot will have departed. Looks at the jobs one by one, as they cost more than 1.
+  -- When `open` cost units of the jobs without a slot will have departed, and whether that is exact. Looks at the jobs one by
+  -- one, as they cost more than 1.
   local function departure_of_first(open, bucket, projection, now)
-    local together, looked = 0, 0
+    local together, looked, is_exact = 0, 0, true
     -- Of the jobs not looked at yet, the units that wait for nothing but their slots.
     local others = bucket.waiting - bucket.grantedCost - retry_units(bucket)
     local function wait_for(ready_at)
@@ -55,7 +56,7 @@ do
       if not entry then break end
       if looked == FARTHEST_LOOK then
         if open > others then wait_for(tonumber(redis.call('ZRANGE', K.retry .. bucket.suffix, -1, -1, 'WITHSCORES')[2]) - set_back()) end
-        together = together + open - 1
+        together, is_exact = together + open - 1, bucket.inRetry == 0 and others == jobs_without_slot(bucket) - looked
         break
       end
       looked = looked + 1
@@ -65,22 +66,22 @@ do
       together = together + entry.cost
     end
     advance(projection, bucket, together)
-    return projection.slot
+    return projection.slot, is_exact
   end
 
-  -- When `units` cost units will have departed; one interval from now where the head is due and still waits.
+  -- When `units` cost units will have departed, and whether that is exact; one interval from now where the head is due and still waits.
   function entries.departure_of(units, bucket, now)
     local open = units - bucket.grantedCost
-    local projection, slot = projection_of(bucket, now), bucket.grantedSlot
+    local projection, slot, is_exact = projection_of(bucket, now), bucket.grantedSlot, true
     if bucket.granted == '' or open > 0 then
       local units_of_jobs = bucket.waiting - bucket.grantedCost
       -- Where each job costs 1 and enough of them wait for nothing but their slots, their order does not matter.
       if jobs_without_slot(bucket) == units_of_jobs and open <= units_of_jobs - retry_units(bucket) then
         slot = projection.slot + spacing(bucket, projection.warmth, open - 1)
       else
-        slot = departure_of_first(open, bucket, projection, now)
+        slot, is_exact = departure_of_first(open, bucket, projection, now)
       end
     end
-    return slot > now and slot or now + spacing(bucket, projection.warmth, 1)
+    return slot > now and slot or now + spacing(bucket, projection.warmth, 1), is_exact
   end
 end

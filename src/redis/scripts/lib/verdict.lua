@@ -27,9 +27,9 @@ local function judge_alone(bucket, cost, settings, deadline, now)
   local is_paused = bucket.paused == 1
   local excess = bucket.waiting + cost - bucket.capacity
   if excess > 0 then
-    local room = entries.departure_of(excess, bucket, now)
+    local room, is_exact = entries.departure_of(excess, bucket, now)
     if in_time > room then return nil, 'deadline', in_time, is_paused end
-    return nil, is_paused and 'paused' or 'full', room, is_paused
+    return nil, is_paused and 'paused' or 'full', room, is_paused or not is_exact
   end
   if in_time > now then return nil, 'deadline', in_time, is_paused end
   if is_paused and deadline ~= INF then return nil, 'paused', now + bucket.interval, true end
