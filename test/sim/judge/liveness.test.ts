@@ -127,6 +127,23 @@ test('the lease of a killed worker lasts longer by a time in which no scheduler 
   ).toHaveLength(1)
 })
 
+test('what a worker was granted that was silent for longer than its leases waits for them, also while no scheduler was heard', () => {
+  const plan = {
+    workers: [
+      { ...TWO_WORKERS[0]!, scheduler: true },
+      { ...TWO_WORKERS[1]!, scheduler: false },
+    ],
+  }
+  const history = (at: number) => [accepted('a', 9.9), started('a', at, 'worker-1')]
+  const alone: Facts = { plan, silences: [silence('worker-1', 10, 20.5)] }
+  expect(breaches(history(33), alone)).toEqual([])
+  expect(breaches(history(38), alone)).toHaveLength(1)
+  // Where others schedule, leases end meanwhile.
+  expect(breaches(history(33), { ...alone, plan: { workers: TWO_WORKERS } })).toHaveLength(1)
+  // It asks again where its leases are not over.
+  expect(breaches(history(25), { plan, silences: [silence('worker-1', 10, 14)] })).toHaveLength(1)
+})
+
 test('the lease of a killed worker lasts longer by an outage after its death, also for a job that can start only later', () => {
   const history = [accepted('a', 10), started('a', 10.1), of('pause', 12.5), of('resume', 24)]
   const { silences, lives } = killed('worker-1', 12)

@@ -82,11 +82,13 @@ export function troublesOf(known: Circumstances): Trouble[] {
  */
 function lengthened(
   death: Trouble,
-  { isDeath, process }: Silence,
+  silence: Silence,
   { plan, silences, struck }: Circumstances,
   unscheduled: readonly Trouble[],
 ): Trouble {
-  if (!isDeath || !process.startsWith('worker')) return death
+  const { isDeath, process } = silence
+  if (!process.startsWith('worker')) return death
+  if (!isDeath) return outlasting(death, silence, plan, unscheduled)
   let { bound } = death
   const isMet = (from: number) => from >= death.from && from <= death.until + bound
   for (const gap of unscheduled) {
@@ -104,6 +106,26 @@ function lengthened(
     if (outage.until >= renewedAt && outage.from <= death.until + bound) bound += liftOf(outage)
   }
   return { ...death, bound, isLifted: true }
+}
+
+/**
+ * A worker that is silent for longer than its leases may not have heard that it was granted a slot, and does not ask again. Then that
+ * job waits as after its death, and longer by a time without a scheduler. It renews its leases after a third of them.
+ */
+function outlasting(
+  silent: Trouble,
+  { process, from, until, cause }: Silence,
+  plan: Plan,
+  unscheduled: readonly Trouble[],
+): Trouble {
+  const lease = leaseOf(plan, process)
+  if (cause === 'everything' || lease === undefined || until - from < ((lease * 2) / 3) * 1_000) return silent
+  let over = from + recoveryOf(plan, process)
+  for (const gap of unscheduled) {
+    if (gap.from >= from && gap.from <= over && gap.until !== Number.POSITIVE_INFINITY)
+      over += gap.until - gap.from
+  }
+  return { ...silent, bound: Math.max(silent.bound, over - silent.until) }
 }
 
 function trouble(from: number, until: number, bound: number, what: string, adds = 0): Trouble {
