@@ -66,7 +66,8 @@ export function judge(
   const isUnfinished = rest === undefined
   const around = judgeAroundLosses(lasting, scene.struck, lagBefore, isUnfinished, handedBelowTotals(plan))
   const breaches = around.filter(
-    (breach) => breach.law !== 'L10' && breach.law !== 'L11' && countsForTotals(breach, plan, scene.struck),
+    (breach) =>
+      breach.law !== 'L10' && breach.law !== 'L11' && countsForTotals(breach, plan, scene.struck, lasting),
   )
   const sets = judgeSets({ plan, struck: scene.struck, asked: record.asked }, lasting, lagBefore)
   const ofParts = judgeParts(parts, scene.struck, lagBefore)

@@ -97,16 +97,31 @@ test('shares are judged before the first fault, and where there are many handler
     const fault = { kind: 'flush-scripts', at: at * 1_000, until: at * 1_000 } as const
     return [{ fault, from: at * SECOND, until: at * SECOND }]
   }
-  expect(countsForTotals(breach, PLAN, [])).toBe(true)
-  expect(countsForTotals(breach, PLAN, struck(3))).toBe(true)
-  expect(countsForTotals(breach, PLAN, struck(1))).toBe(false)
+  expect(countsForTotals(breach, PLAN, [], [])).toBe(true)
+  expect(countsForTotals(breach, PLAN, struck(3), [])).toBe(true)
+  expect(countsForTotals(breach, PLAN, struck(1), [])).toBe(false)
   const few = { ...PLAN, workers: PLAN.workers.map((worker) => ({ ...worker, concurrency: 3 })) }
-  for (const one of [breach, wait]) expect(countsForTotals(one, few, [])).toBe(false)
-  expect([0, 1, 3].map((at) => countsForTotals(wait, PLAN, at === 0 ? [] : struck(at)))).toEqual([
+  for (const one of [breach, wait]) expect(countsForTotals(one, few, [], [])).toBe(false)
+  expect([0, 1, 3].map((at) => countsForTotals(wait, PLAN, at === 0 ? [] : struck(at), []))).toEqual([
     true,
     false,
     true,
   ])
   const late = { ...PLAN, totals: [{ ...totals[0]!, comesLate: true as const }] }
-  expect([breach, wait].map((one) => countsForTotals(one, late, []))).toEqual([true, false])
+  expect([breach, wait].map((one) => countsForTotals(one, late, [], []))).toEqual([true, false])
+})
+
+test('shares of a total are judged from when it is sure which totals are below it', () => {
+  const inner = { key: 'f/in/', capacity: 10, rate: { count: 1, per: 1_000 }, comesLate: true as const }
+  const plan = { ...PLAN, totals: [...totals, inner] }
+  const { event } = limit('f/in/', '10, 1/s', 3)
+  const judged = (key: string, at: number, lasting: readonly HistoryEvent[]) =>
+    countsForTotals({ law: 'L12', at: at * SECOND, key, id: 'a', message: '' }, plan, [], lasting)
+  // Also where it is a job beside it that started.
+  for (const key of ['f/a', 'f/in/x']) {
+    expect([2.9, 3.1].map((at) => judged(key, at, [event]))).toEqual([false, true])
+    // It may have come, and gone again.
+    expect(judged(key, 3.1, [])).toBe(false)
+  }
+  expect(judged('g/a', 2.9, [event])).toBe(true)
 })

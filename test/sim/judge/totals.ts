@@ -1,10 +1,11 @@
+import { isWithin } from '../../../src/conformance/totals.ts'
 import { isTotal } from '../../../src/core/key.ts'
 import { type Breach, checkHistory, type HistoryEvent } from '../../../src/testing.ts'
 import type { Struck } from '../actors/faults.ts'
 import type { Recorder } from '../actors/recorder.ts'
 import { isLossy } from '../plan/fault.ts'
 import type { Plan } from '../plan/plan.ts'
-import { goingTotals, passingTotals } from '../plan/total-plan.ts'
+import { goingTotals, passingTotals, totalsAbove } from '../plan/total-plan.ts'
 import { travelOf } from './excuses.ts'
 
 /** With fewer handlers it is they who decide who goes. */
@@ -104,13 +105,29 @@ export function handedBelowTotals(plan: Plan): number {
   return Math.min(LONGEST_AHEAD, Math.max(SHORTEST_AHEAD, ways))
 }
 
-/** Shares are judged where no fault kept a child from what was handed over to it, and where it is not handlers that decide. */
-export function countsForTotals({ law, at }: Breach, plan: Plan, struck: readonly Struck[]): boolean {
+/**
+ * Shares are judged where no fault kept a child from what was handed over to it, and where it is not handlers that decide; and where it
+ * is sure which children a total has.
+ *
+ * @param lasting the history, in which a total that comes late comes when it surely counts
+ */
+export function countsForTotals(
+  { law, at, key }: Breach,
+  plan: Plan,
+  struck: readonly Struck[],
+  lasting: readonly HistoryEvent[],
+): boolean {
   if (law === 'L13') return passingTotals(plan).size === 0 && !isStruck(struck, at) && hasManyHandlers(plan)
   if (law !== 'L12') return true
   // What is handed over is bounded by the pace, and takes more of a quota than of that.
   if (plan.totals?.some(({ quotas }) => quotas !== undefined)) return false
-  return !isStruck(struck, at) && hasManyHandlers(plan)
+  const above = totalsAbove(plan, key ?? '')
+  const isUnsure = [...passingTotals(plan)].some((path) => {
+    if (!above.some((total) => isWithin(path, total))) return false
+    const coming = lasting.find((event) => event.type === 'limit' && event.key === path)
+    return coming === undefined || at < coming.at
+  })
+  return !isUnsure && !isStruck(struck, at) && hasManyHandlers(plan)
 }
 
 function isStruck(struck: readonly Struck[], at: number): boolean {
