@@ -8,6 +8,8 @@ import { settleAfterEnd, settleWhileRunning } from './settle.ts'
 
 /** Gives back what it may hold. */
 const AT_ONCE: HoldPlan = { most: 0, release: 0 }
+/** For so long a request may still reach the store whose caller has given up; milliseconds. */
+const STILL_SENT = 2_500
 /** The error of a caller that gives up: none of the shaper's. */
 const GIVEN_UP = new Error('gave up, as planned')
 
@@ -50,6 +52,8 @@ async function take(
     if (!isKnown) process.onUncaught(error)
     // A line that refused it has not admitted it. Where nothing has gone wrong, answers come.
     if (!(error instanceof TurnRefusedError) && scene.struck.length > 0) scene.onTurnUnheard()
+    const hasGivenUp = error === GIVEN_UP || isVelvetRopeError(error, 'turn-timeout')
+    if (hasGivenUp && scene.struck.length > 0) await sleep(STILL_SENT)
   } finally {
     clearTimeout(timer)
     if (process.isAlive) scene.calling.delete(waiting)
