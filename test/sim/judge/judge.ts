@@ -90,7 +90,7 @@ export function judge(
     ...judgeRefusalsOfTotals(known, history, record.seen, doubtfulFrom(scene.struck)),
     ...judgeStrayEnds(own),
     ...(struckClock(scene) ? [] : judgeGivenUp(record.givenUp, record.seen)),
-    ...judgeFences(record.fences, scene.struck),
+    ...judgeFences(record.fences, scene.struck, known.lives),
     ...judgeData(record.strange),
     ...judgeErrors(scene),
   ]

@@ -10,7 +10,7 @@ const NOTICED = 1_500
 /** Until a process that begins has read the clock for the first time, beside its ways; milliseconds. */
 const OPENS = 50
 /** The roles that read the clock of Redis. */
-const HAS_CLOCK = /^(?:worker|scheduler|caller)-/
+export const HAS_CLOCK = /^(?:worker|scheduler|caller)-/
 
 type StartEvent = Extract<HistoryEvent, { type: 'start' }>
 

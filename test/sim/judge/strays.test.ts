@@ -53,6 +53,11 @@ test('fences grow strictly for each key, in the order of the first statements', 
   expect(judgeFences([...lower, fence(4, 'k', 'c', 3)], [step(-86_400_000), loss])).toHaveLength(1)
   expect(judgeFences(lower, [step(-3_000), loss])).toHaveLength(1)
   expect(judgeFences(lower, [step(-86_400_000)])).toHaveLength(1)
+  const life = (name: string, from: number, until: number) => ({ name, from, until })
+  const gone = [life('worker-1', 0, 2.5), life('worker-2', 2.6, 9), life('producer-1', 0, 9)]
+  expect(judgeFences(lower, [step(-3_000), loss], gone)).toEqual([])
+  expect(judgeFences(lower, [step(3_000), loss], gone)).toHaveLength(1)
+  expect(judgeFences(lower, [step(-3_000), loss], [...gone, life('worker-3', 0, 3.5)])).toHaveLength(1)
 })
 
 test('a delivery that stays in BullMQ at the end, or is in none of its lists, is leaked', () => {
