@@ -116,3 +116,17 @@ test('a start is excused like one too early behind one from before the step, whe
   expect(isExcused(2_500, { before: start('worker-1', 2.015) })).toBe(true)
   expect(isExcused(2_500, { before: start('worker-1', 3.6) })).toBe(false)
 })
+
+test('a caller begins to read the clock with its first turn', () => {
+  const lived = [lives[0]!, { name: 'caller-1', from: 0, until: Number.POSITIVE_INFINITY }]
+  const isExcused = (...seen: readonly Seen[]) =>
+    isOfNewcomer(early(2.1), { plan, lives: lived, struck: [step(2.01, 5_000)] }, [
+      ...seen,
+      start('caller-1', 2.1),
+    ])
+  expect(isExcused()).toBe(true)
+  expect(isExcused(start('worker-1', 1))).toBe(true)
+  expect(
+    isExcused({ ...start('caller-1', 1.9), event: { ...start('caller-1', 1.9).event, id: 'b' } as never }),
+  ).toBe(false)
+})

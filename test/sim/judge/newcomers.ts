@@ -38,7 +38,7 @@ export function isOfNewcomer(
     if (fault.kind !== 'step' || fault.by <= 0 || at < from) return false
     const noticed = from + (NOTICED + travel) * 1_000
     const begins = from - (OPENS + 6 * travel) * 1_000
-    if (life.from < begins) return false
+    if (readsFrom(life, seen) < begins) return false
     if (at <= noticed) return true
     if (lives.some((other) => other.until > noticed && readsFrom(other, seen) < begins)) return false
     // No process will ever report the step. So quotas forget earlier starts too soon, and a gap after one is too short, by the step at most.
