@@ -20,19 +20,11 @@ local meta = read_meta()
 expect_states(5, 8)
 guard_run(meta, now, ARGV[3])
 
--- What this call has changed of the job, or of its bucket, is written before.
-local function read(id)
-  local state, bucket, is_foreign = read_handed(id, false, true)
-  if not later.states[id] and not (bucket and later.buckets[bucket.key]) then return state, bucket, is_foreign end
-  later.flush(meta)
-  return read_handed(id, false, true)
-end
-
 local function answer(at)
   local id, epoch, worker = ARGV[at], number(ARGV[at + 1]), ARGV[at + 2]
   local lead, lease, missed = number(ARGV[at + 3]), number(ARGV[at + 4]), ARGV[at + 5]
   local has_data, off = ARGV[at + 6] == '1', number(ARGV[at + 7])
-  local state, bucket, is_foreign = read(id)
+  local state, bucket, is_foreign = read_handed(id, false, true, later)
   local is_readable, job = pcall(read_job, id)
   if is_foreign or not is_readable or job and usage.names_costs(job.settings) and not usage.named(job.settings) then return { 'foreign' } end
   -- The job expired when this worker asked before, and that answer was lost.
