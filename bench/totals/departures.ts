@@ -29,7 +29,7 @@ const { values: flags } = parseArgs({
 })
 
 const BATCH = 200
-/** Jobs that one call of a worker asks a slot for, starts or ends. */
+/** Jobs that one call of a worker asks a slot for, starts or ends; of each bucket one at a time. */
 const OF_A_WORKER = 15
 const LOOK_AHEAD = 100_000
 const HOUR = 3_600_000_000
@@ -42,6 +42,7 @@ const SETTINGS = {
 
 interface Handed {
   readonly id: string
+  readonly key: string
   readonly epoch: number
 }
 
@@ -114,7 +115,7 @@ async function onRedis(children: number, departures: number, isTotal: boolean): 
     const claim = await verbs.claim(0, request, now)
     if (claim.jobs.length === 0) now = Math.max(now + 1_000, claim.nextClaim)
     for (let open: readonly Handed[] = claim.jobs; open.length > 0; ) {
-      const some = open.slice(0, OF_A_WORKER)
+      const some = firstOfEach(open).slice(0, OF_A_WORKER)
       const asks = some.map(({ id, epoch }) => ({ id, epoch, worker: 'w', lead: 0, lease: HOUR, error: 0 }))
       const { answers } = await verbs.gate(0, asks, now)
       const granted: (Handed & { readonly startedAt: number })[] = []
@@ -130,8 +131,9 @@ async function onRedis(children: number, departures: number, isTotal: boolean): 
           soonest = Math.min(soonest, answer.until)
         }
       }
+      const asked = new Set<Handed>(some)
       // Behind those that were not asked for yet.
-      open = [...open.slice(OF_A_WORKER), ...again]
+      open = [...open.filter((job) => !asked.has(job)), ...again]
       now = granted.length > 0 ? latest : Math.max(now, soonest)
       if (granted.length === 0) continue
       const starts = granted.map(({ id, epoch, startedAt }) => ({ id, epoch, startedAt }))
@@ -150,6 +152,11 @@ async function onRedis(children: number, departures: number, isTotal: boolean): 
   redis.disconnect()
   await stop()
   return spent / (departures * (1 - WARM_UP))
+}
+
+function firstOfEach(jobs: readonly Handed[]): Handed[] {
+  const keys = new Set<string>()
+  return jobs.filter(({ key }) => !keys.has(key) && keys.add(key))
 }
 
 async function backendOf(connection: Connection, limits: Record<string, string>) {
