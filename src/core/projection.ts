@@ -101,6 +101,8 @@ export function departureOf(
   let together = 0
   // Of the jobs not looked at, the units that wait only for their slots.
   let others = waiting - (retries?.units ?? 0)
+  // Of jobs that cost 1 each, the order does not matter, and no retry is waited for where enough others depart.
+  const isEven = size === waiting && units <= others
   const waitFor = (readyAt: number) => {
     if (readyAt <= projection.slot + spacing(limit, projection.warmth, together)) return
     advance(projection, limit, { cost: together })
@@ -111,8 +113,7 @@ export function departureOf(
     if (looked === FARTHEST_LOOK) {
       if (retries !== undefined && open > others) waitFor(retries.latest())
       together += open - 1
-      // Of jobs that cost 1 each, the order does not matter.
-      isExact = retries === undefined && size !== undefined && others === size - looked
+      isExact = isEven || (retries === undefined && size !== undefined && others === size - looked)
       break
     }
     looked++

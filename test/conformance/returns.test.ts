@@ -40,6 +40,19 @@ describe.each(DRIVERS)('%s: retries', (_, open) => {
     expect(await driver.job('x', at(6))).toMatchObject({ state: 'completed', attempt: 2, endedAt: msAt(6) })
   })
 
+  test('a long line of jobs that cost 1 each names the exact time of room, though one of them is to be retried', async () => {
+    const driver = await openFor(open, '400, 10/s')
+    for (let n = 0; n < 300; n++) await driver.admit(request(`j${n}`), at(0))
+    await failNext(driver, 0, 60)
+    const full = { accepted: false, reason: 'full', key: 'a', waiting: 300, capacity: 400 }
+    // 250 depart without the one that waits for its time.
+    const answer = await driver.admit(request('big', { cost: 350 }), at(0))
+    expect(answer).toEqual({ ...full, retryAfterMs: 25_000 })
+    // Where that one decides, too, most may come before it or after it.
+    const whole = await driver.admit(request('whole', { cost: 400 }), at(0))
+    expect(whole).toEqual({ ...full, retryAfterMs: 79_900, isEstimate: true })
+  })
+
   test('a retry takes the next slot, not its own time', async () => {
     const driver = await openFor(open, '9, 1/s')
     await driver.lineUp('xyz', at(0))

@@ -290,6 +290,23 @@ test('a rejection that more than a hundred jobs decide about lasts until all mis
   expect(roomFor(332, short)).toBeCloseTo(35_999 + 31, 6)
 })
 
+test('which of more than a hundred jobs departs first does not matter where each costs 1 and enough of them wait only for their slots', () => {
+  const waiting: WaitingJob[] = [
+    ...Array.from({ length: 150 }, () => ({ cost: 1 })),
+    ...Array.from({ length: 10 }, () => ({ cost: 1, readyAt: 3_600 * SECOND })),
+  ]
+  const roomFor = (missing: number, jobs: readonly WaitingJob[]) => {
+    const units = jobs.reduce((sum, { cost }) => sum + cost, 0)
+    const bucket = { ...bucketOf(`${units + 1 - missing}, 10/s`), waiting: units }
+    reserve(bucket, 1, 0)
+    const verdict = judge(bucket, one, 0, jobs, retriesOf(jobs), jobs.length)
+    return !verdict.accepted && [(verdict.retryAt - bucket.next) / (100 * MS), verdict.isEstimate]
+  }
+  expect(roomFor(150, waiting)).toEqual([149, undefined])
+  expect(roomFor(151, waiting)).toEqual([expect.closeTo(36_049, 6), true])
+  expect(roomFor(150, [...waiting, { cost: 2 }])).toEqual([149, true])
+})
+
 const retriesOf = (waiting: readonly WaitingJob[]): Retries => {
   const all = waiting.flatMap(({ cost, readyAt }) => (readyAt === undefined ? [] : [{ cost, readyAt }]))
   return {
