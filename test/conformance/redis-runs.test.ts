@@ -298,38 +298,6 @@ describe('what did not start', () => {
     },
   )
 
-  it.each([
-    ['*', '9, 100/s, 9/minute'],
-    ['*', '9, 30/s'],
-    ['*', '9, 100/s, 1 at once'],
-    ['a/', '9, 100/s, 1 at once'],
-    ['a/', '9, 100/s'],
-  ])('is to ask for its slot once %s has %s, as the end of an earlier one says', async (pattern, limit) => {
-    const stage = await RedisStage.open(FAST)
-    await stage.lineUp('vwx', 0, { key: 'a/b' })
-    const [first] = await stage.hand(0, 250)
-    await stage.gate(first!, 0)
-    const { jobs } = await stage.follow(first!.epoch, 0, { key: 'a/b' })
-    await stage.start(first!, 0)
-    await stage.backend.rules.change({ kind: 'set', rule: parseRule(pattern, limit) }, at(0.001))
-    expect(await stage.finish(first!, COMPLETED, 0.005)).toMatchObject({ isMine: true, stops: true })
-    await stage.balances()
-    // What is handed over from now on is in no run.
-    const starts: string[] = []
-    for (let tenth = 4; tenth < 9 && starts.length < 2; tenth++) {
-      for (const job of [...jobs.map(({ handed }) => handed), ...(await stage.hand(tenth / 10))]) {
-        const answer = await stage.gate(job, tenth / 10)
-        if (answer.kind !== 'granted') continue
-        starts.push(job.id)
-        expect(await stage.start(job, tenth / 10)).toBe(true)
-        const answered = await stage.finish(job, COMPLETED, tenth / 10)
-        if (starts.length === 2) expect(answered).not.toHaveProperty('stops')
-      }
-    }
-    expect(starts.join('')).toBe('wx')
-    await stage.balances()
-  })
-
   it('waits for its slot under a limit that was lowered meanwhile', async () => {
     const { stage, first, following } = await running('vwx')
     await stage.start(first, 0)
