@@ -1,4 +1,3 @@
-import { monotonicNow } from '../core/clock.ts'
 import { isVelvetRopeError, ShaperClosedError } from '../core/errors.ts'
 import { toError } from '../core/thrown.ts'
 import type { Connection } from './connection/connection.ts'
@@ -59,15 +58,10 @@ export class Opening<Line extends Openable = Openable> {
     return this.#isOpen ? opened : patiently(() => opened)
   }
 
-  /**
-   * Calls `work` as soon as it is open. It may take as long as it needs while Redis answers: what it waits for Redis counts from
-   * `askedAt` on, when it had to wait for the opening; by the local clock. @throws as `ready` does
-   */
-  async begin<Answer>(work: (askedAt?: number) => Promise<Answer>): Promise<Answer> {
-    if (this.#isOpen) return work()
-    const askedAt = monotonicNow()
-    await this.ready()
-    return work(askedAt)
+  /** Calls `work` as soon as it is open: it may take as long as it needs while Redis answers. @throws as `ready` does */
+  async begin<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    if (!this.#isOpen) await this.ready()
+    return work()
   }
 
   /** Calls `question` as soon as it is open: both together take two seconds at most. @throws as `ready` does */

@@ -119,11 +119,11 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   }
 
   enqueue(request: JobRequest): Promise<Admission> {
-    return this.#opening.begin((askedAt) => this.#producer.enqueue(request, askedAt))
+    return this.#opening.begin(() => this.#producer.enqueue(request))
   }
 
   enqueueMany(requests: readonly JobRequest[]): Promise<Admission[]> {
-    return this.#opening.begin((askedAt) => this.#producer.enqueueMany(requests, askedAt))
+    return this.#opening.begin(() => this.#producer.enqueueMany(requests))
   }
 
   forecast(key: string, cost: number, costs?: Costs): Promise<Admission> {
@@ -152,11 +152,11 @@ export class RedisEngine<Data, Result> implements Engine<Data, Result> {
   }
 
   #askFor(named: NamedRequest, turns: RedisTurns): Promise<Admission> {
-    return this.#opening.begin(async (askedAt) => {
+    return this.#opening.begin(async () => {
       // A caller whose turn has just come may ask again: its place must be free first.
       await turns.reported
       if (!turns.isExpected(named.id)) throw new TurnCancelledError(named.id)
-      return this.#producer.enqueue(named, askedAt)
+      return this.#producer.enqueue(named)
     })
   }
 

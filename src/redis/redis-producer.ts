@@ -36,16 +36,15 @@ export class RedisProducer<Result> {
     })
   }
 
-  /** @param askedAt when its caller asked, where the request has waited for the opening; by the local clock */
-  enqueue(request: JobRequest, askedAt?: number): Promise<Admission> {
-    if (this.localLimits.isEmpty) return this.#enqueue(request, askedAt)
-    const admit = async ([only]: readonly JobRequest[]) => [await this.#enqueue(only!, askedAt)]
+  enqueue(request: JobRequest): Promise<Admission> {
+    if (this.localLimits.isEmpty) return this.#enqueue(request)
+    const admit = async ([only]: readonly JobRequest[]) => [await this.#enqueue(only!)]
     return this.#underLocalLimits([request], admit).then(([admission]) => admission!)
   }
 
-  enqueueMany(requests: readonly JobRequest[], askedAt?: number): Promise<Admission[]> {
-    if (this.localLimits.isEmpty) return this.#enqueueMany(requests, askedAt)
-    return this.#underLocalLimits(requests, (some) => this.#enqueueMany(some, askedAt))
+  enqueueMany(requests: readonly JobRequest[]): Promise<Admission[]> {
+    if (this.localLimits.isEmpty) return this.#enqueueMany(requests)
+    return this.#underLocalLimits(requests, (some) => this.#enqueueMany(some))
   }
 
   async forecast(key: string, cost: number, costs?: Costs): Promise<Admission> {
@@ -65,14 +64,14 @@ export class RedisProducer<Result> {
     })
   }
 
-  async #enqueue(read: JobRequest, askedAt: number | undefined): Promise<Admission> {
+  async #enqueue(read: JobRequest): Promise<Admission> {
     const request = named(read)
-    return this.#emit(request, await this.#ports.backend.verbs.admit(request, undefined, askedAt))
+    return this.#emit(request, await this.#ports.backend.verbs.admit(request))
   }
 
-  async #enqueueMany(read: readonly JobRequest[], askedAt: number | undefined): Promise<Admission[]> {
+  async #enqueueMany(read: readonly JobRequest[]): Promise<Admission[]> {
     const requests = read.map(named)
-    const admissions = await this.#ports.backend.verbs.admitMany(requests, undefined, askedAt)
+    const admissions = await this.#ports.backend.verbs.admitMany(requests)
     return admissions.map((admission, index) => this.#emit(requests[index]!, admission))
   }
 

@@ -18,7 +18,7 @@ test('what is asked for while a shaper opens may take longer than two seconds, w
   expect(answered!.at).toBeGreaterThan(2_000_000)
 })
 
-test('a call that has waited for others fails in time as well', async () => {
+test('a call that has waited for others fails within two seconds after these were answered', async () => {
   const jobs = Array.from({ length: 40 }, (_, n) => ({ ...aJob(`j${n}`), at: n < 1 ? 0 : 400 + n * 10 }))
   const faults: Fault[] = [
     { kind: 'hold', part: 'producer-1', when: { at: 390 }, for: 1_300, direction: 'back', until: 1_690 },

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { monotonicNow } from '../../core/clock.ts'
-import { MILLISECOND } from '../../core/duration.ts'
+import { SECOND } from '../../core/duration.ts'
 import { BackendUnavailableError, isVelvetRopeError } from '../../core/errors.ts'
 import type { Connection } from '../connection/connection.ts'
-import { patienceLeft, patiently } from '../connection/patience.ts'
+import { patiently } from '../connection/patience.ts'
 import { missingZone } from '../connection/redis-errors.ts'
 import { shardOf } from './keys.ts'
 import { number } from './reply.ts'
@@ -13,8 +13,8 @@ import { ZONES_PER_CALL, zonesScript, zoneTable } from './zone-tables.ts'
 
 /** So many shards are asked at a time: what each of them sends, such as a rule book, is held until it has answered. */
 const TOGETHER = 32
-/** A request that reaches Redis so long after its patience is over is refused: its caller already has the error that Redis is unavailable. */
-const NOT_AFTER = 100 * MILLISECOND
+/** A request that reaches Redis later than this is refused: its caller already has the error that Redis is unavailable. */
+const NOT_AFTER = 2 * SECOND
 const PAUSE_MS = 30
 
 const timeScript = defineScript('time', import.meta.url, number)
@@ -83,23 +83,12 @@ export class Store {
   /**
    * Runs a script that gives the same reply when it is called twice, with retries for two seconds. Its first values are the
    * time, and the time after which it must not run any more.
-   *
-   * @param askedAt when its caller asked, where the request has waited here; by the local clock
    */
-  async write<Reply>(
-    script: Script<Reply>,
-    shard: number,
-    values: Values,
-    now?: number,
-    askedAt?: number,
-  ): Promise<Reply> {
+  async write<Reply>(script: Script<Reply>, shard: number, values: Values, now?: number): Promise<Reply> {
     if (now !== undefined) return this.run(script, shard, [now, '', ...values])
     for (const isLast of [false, true]) {
-      const storeTime = await this.storeTime(shard)
-      const patience = patienceLeft(askedAt ?? monotonicNow())
-      const notAfter = storeTime + patience * MILLISECOND + NOT_AFTER
-      const send = () => this.#send(script, shard, ['', notAfter, ...values])
-      const reply = await this.#patiently(send, patience)
+      const notAfter = (await this.storeTime(shard)) + NOT_AFTER
+      const reply = await this.#patiently(() => this.#send(script, shard, ['', notAfter, ...values]))
       if (!Array.isArray(reply) || reply[0] !== 'late') return script.parse(reply)
       // The call took too long, or the clock of Redis was set.
       if (!isLast) await this.time(shard)
@@ -185,7 +174,7 @@ export class Store {
   }
 
   /** Retries until the time is over, and does not wait longer for a try that hangs. */
-  #patiently<Answer>(call: () => Promise<Answer>, patience?: number): Promise<Answer> {
+  #patiently<Answer>(call: () => Promise<Answer>): Promise<Answer> {
     let last: unknown
     const tries = async (isOver: () => boolean) => {
       for (;;) {
@@ -200,6 +189,6 @@ export class Store {
         }
       }
     }
-    return patiently(tries, () => last, patience)
+    return patiently(tries, () => last)
   }
 }

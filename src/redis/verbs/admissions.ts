@@ -1,4 +1,3 @@
-import { monotonicNow } from '../../core/clock.ts'
 import { isVelvetRopeError } from '../../core/errors.ts'
 import type { Store } from '../scripts/store.ts'
 import type { admitVerb, TimedAdmission } from './admit.ts'
@@ -12,23 +11,17 @@ type Admit = ReturnType<typeof admitVerb>
 
 /** Admits requests, each in the shard of its key: those that come one by one travel with others of the moment. */
 export function admissions(store: Store, admit: Admit) {
-  const batches = store.tags.map(
-    (_, shard) => new Batches((some, askedAt) => admit(shard, some, undefined, askedAt)),
-  )
+  const batches = store.tags.map((_, shard) => new Batches((some) => admit(shard, some)))
 
-  const one = async (request: NamedRequest, now?: number, askedAt?: number): Promise<TimedAdmission> => {
+  const one = async (request: NamedRequest, now?: number): Promise<TimedAdmission> => {
     const shard = store.shardOf(request.key)
-    if (now === undefined) return batches[shard]!.admit(request, askedAt)
+    if (now === undefined) return batches[shard]!.admit(request)
     const [admission] = await admit(shard, [request], now)
     return admission!
   }
 
   /** One call for each shard; verdicts in the order of the requests. */
-  const many = async (
-    requests: readonly NamedRequest[],
-    now?: number,
-    askedAt?: number,
-  ): Promise<TimedAdmission[]> => {
+  const many = async (requests: readonly NamedRequest[], now?: number): Promise<TimedAdmission[]> => {
     const byShard = new Map<number, NamedRequest[]>()
     for (const request of requests) {
       const shard = store.shardOf(request.key)
@@ -39,7 +32,7 @@ export function admissions(store: Store, admit: Admit) {
     const answered = new Map<NamedRequest, TimedAdmission>()
     await Promise.all(
       [...byShard].map(async ([shard, some]) => {
-        const answers = await admit(shard, some, now, askedAt)
+        const answers = await admit(shard, some, now)
         for (const [index, request] of some.entries()) answered.set(request, answers[index]!)
       }),
     )
@@ -49,12 +42,8 @@ export function admissions(store: Store, admit: Admit) {
   return { admit: one, admitMany: many }
 }
 
-/** @param askedAt when the first of them was asked for */
-type AdmitTogether = (requests: readonly NamedRequest[], askedAt: number) => Promise<TimedAdmission[]>
-
 interface Waiting {
   readonly request: NamedRequest
-  readonly askedAt: number
   readonly resolve: (admission: TimedAdmission) => void
   readonly reject: (error: unknown) => void
 }
@@ -64,18 +53,18 @@ interface Waiting {
  * A request that comes alone is sent at once.
  */
 class Batches {
-  readonly #admit: AdmitTogether
+  readonly #admit: (requests: readonly NamedRequest[]) => Promise<TimedAdmission[]>
   #waiting: Waiting[] = []
   #underWay = 0
   #isPlanned = false
 
-  constructor(admit: AdmitTogether) {
+  constructor(admit: (requests: readonly NamedRequest[]) => Promise<TimedAdmission[]>) {
     this.#admit = admit
   }
 
-  admit(request: NamedRequest, askedAt = monotonicNow()): Promise<TimedAdmission> {
+  admit(request: NamedRequest): Promise<TimedAdmission> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ request, askedAt, resolve, reject })
+      this.#waiting.push({ request, resolve, reject })
       this.#plan()
     })
   }
@@ -101,10 +90,7 @@ class Batches {
   async #call(batch: readonly Waiting[]): Promise<void> {
     this.#underWay++
     try {
-      const admissions = await this.#admit(
-        batch.map(({ request }) => request),
-        batch[0]!.askedAt,
-      )
+      const admissions = await this.#admit(batch.map(({ request }) => request))
       for (const [index, { resolve }] of batch.entries()) resolve(admissions[index]!)
     } catch (error) {
       // One bad request refuses the call; the others shall not pay for it.
@@ -119,9 +105,9 @@ class Batches {
   }
 
   async #callOneByOne(batch: readonly Waiting[]): Promise<void> {
-    for (const { request, askedAt, resolve, reject } of batch) {
+    for (const { request, resolve, reject } of batch) {
       try {
-        resolve((await this.#admit([request], askedAt))[0]!)
+        resolve((await this.#admit([request]))[0]!)
       } catch (error) {
         reject(error)
       }

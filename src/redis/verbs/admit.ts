@@ -1,5 +1,4 @@
 import { accepted, rejected } from '../../core/admission.ts'
-import { monotonicNow } from '../../core/clock.ts'
 import { IdConflictError, isVelvetRopeError, NoLimitError, ShardCountError } from '../../core/errors.ts'
 import type { Admission } from '../../core/job.ts'
 import type { LayeredBook } from '../../core/layered-book.ts'
@@ -57,15 +56,15 @@ export interface TimedAdmission {
 
 /**
  * -> waiting, or refused with nothing changed. Requests of one shard, in calls as large as `sizeOfCall` says; if one of
- * a call is invalid, none of it is admitted. `deadline` is a duration. The wait for Redis counts from `askedAt` on, by the local clock.
+ * a call is invalid, none of it is admitted. `deadline` is a duration.
  *
  * @throws NoLimitError, UnknownZoneError, IdConflictError, ShardCountError, BackendUnavailableError
  */
 export function admitVerb(store: Store, rules: RedisRules, memory: FullMemory) {
   const calls = store.tags.map(() => new BoundedCalls(MOST_CALLS))
-  const admit = async (shard: number, requests: readonly NamedRequest[], askedAt: number, now?: number) => {
+  const admit = async (shard: number, requests: readonly NamedRequest[], now?: number) => {
     const { found, book } = await agreed(rules, shard, (asked) =>
-      store.write(script, shard, values(requests, asked, rules.version, store.shards), now, askedAt),
+      store.write(script, shard, values(requests, asked, rules.version, store.shards), now),
     )
     if (found.kind === 'conflict') throw new IdConflictError(found.id)
     if (found.kind === 'no-limit') throw new NoLimitError(found.key)
@@ -76,7 +75,6 @@ export function admitVerb(store: Store, rules: RedisRules, memory: FullMemory) {
     shard: number,
     requests: readonly NamedRequest[],
     now?: number,
-    askedAt = monotonicNow(),
   ): Promise<TimedAdmission[]> => {
     memory.assertRoom('no job is admitted')
     const weightOf = (key: string) =>
@@ -88,11 +86,9 @@ export function admitVerb(store: Store, rules: RedisRules, memory: FullMemory) {
     const admissions: TimedAdmission[] = Array(requests.length)
     let from = 0
     let most = MOST_PER_CALL
-    let since = askedAt
     while (from < asked.length) {
       const some = asked.slice(from, from + Math.min(most, size))
-      const found = await calls[shard]!.run(() => admit(shard, some, since, now))
-      since = monotonicNow()
+      const found = await calls[shard]!.run(() => admit(shard, some, now))
       for (let index = 0; index < found.length; index++) {
         const place = from + index
         admissions[order === undefined ? place : order[place]!] = found[index]!

@@ -21,13 +21,22 @@ export async function ask<Answer>(
   for (;;) {
     const at = process.read()
     try {
-      return await question()
+      const answer = await question()
+      scene.record.answeredAt.set(process, process.read())
+      return answer
     } catch (error) {
       if (!isVelvetRopeError(error, 'backend-unavailable')) throw error
-      if (process.isAlive) scene.record.unavailable.push({ process, at, took: process.read() - at, requests })
+      if (process.isAlive) noteUnavailable(scene, process, at, requests)
       await sleep(PATIENCE)
     }
   }
+}
+
+/** A call of that time failed. It may have waited for others of its process: the time counts from the last answer that one of them got. */
+function noteUnavailable({ record }: Scene, process: SimProcess, at: number, requests: number): number {
+  const since = Math.max(at, record.answeredAt.get(process) ?? at)
+  record.unavailable.push({ process, at: since, took: process.read() - since, requests })
+  return since
 }
 
 /** Lines up the jobs of one producer as planned. Where another took its part before, it goes on with what had no answer. */
@@ -80,8 +89,7 @@ async function askOnce(
   } catch (error) {
     if (!isVelvetRopeError(error, 'backend-unavailable')) throw error
     if (!process.isAlive) return
-    scene.record.unavailable.push({ process, at, took: process.read() - at, requests: 1 })
-    scene.record.givenUp.push({ id: job.id, at })
+    scene.record.givenUp.push({ id: job.id, at: noteUnavailable(scene, process, at, 1) })
   }
   if (process.isAlive) scene.answered.add(job)
 }

@@ -95,6 +95,8 @@ export class Recorder {
     readonly expected: string
   }[] = []
   readonly errors: { readonly process: SimProcess; readonly at: number; readonly error: Error }[] = []
+  /** When a call of a process was last answered. */
+  readonly answeredAt = new Map<SimProcess, number>()
   /**
    * Calls that were answered with an error that says that the store is away: how long that took, and how many requests a call makes
    * at most, one after the other.
