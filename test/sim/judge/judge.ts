@@ -141,7 +141,10 @@ function livesOf({ shapers, silences, leaving }: Scene): Life[] {
   })
 }
 
-/** What the store was asked for counts only where no process that knew of it wrote it down, however late. */
+/**
+ * What the store was asked for counts only where no process that knew of it wrote it down, however late. But where it had ended before,
+ * as the turn of a caller that stood still, and was forgotten, the process was told of another admission.
+ */
 export function withoutRepetition(seen: readonly Seen[]): HistoryEvent[] {
   const nameOf = ({ event }: Seen) => {
     // A job that was refused may be accepted when its producer asks again.
@@ -149,7 +152,18 @@ export function withoutRepetition(seen: readonly Seen[]): HistoryEvent[] {
     return 'id' in event ? `${event.type} ${event.id}` : event.type
   }
   const written = new Set(seen.filter(({ by }) => by !== 'fate').map(nameOf))
-  const once = seen.filter((one) => one.by !== 'fate' || !written.has(nameOf(one)))
+  const isAdmittedAnew = ({ event }: Seen) =>
+    event.type === 'answer' &&
+    event.accepted &&
+    seen.some(({ event: end }) => {
+      const isBetween = (one: Seen) => one.event.at > end.at && end.at > event.at
+      return (
+        end.type === 'end' &&
+        end.id === event.id &&
+        seen.some((one) => one.by !== 'fate' && isBetween(one) && nameOf(one) === `answer true ${event.id}`)
+      )
+    })
+  const once = seen.filter((one) => one.by !== 'fate' || !written.has(nameOf(one)) || isAdmittedAnew(one))
   const lost = neverStarted(once)
   const twice = endedTwice(once)
   return once

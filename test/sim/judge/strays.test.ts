@@ -133,3 +133,16 @@ test('an end that the store told of, and then the process that caused it, is one
   expect(withoutRepetition([told, lost])).toEqual([{ ...event, outcome: 'cancelled' }])
   expect(withoutRepetition([told])).toEqual([event])
 })
+
+test('a turn that ended while its caller stood still, and was forgotten, is admitted anew when the caller asks again', () => {
+  const answer = (by: string, at: number): Seen => ({ ...accepted('~c~1', at), by })
+  const end: Seen = {
+    by: 'worker-1',
+    event: { type: 'end', at: 3 * SECOND, id: '~c~1', outcome: 'cancelled' },
+  }
+  const timesOf = (...seen: readonly Seen[]) => withoutRepetition(seen).map(({ at }) => at / SECOND)
+  expect(timesOf(answer('fate', 1), end, answer('caller-1', 13))).toEqual([1, 3, 13])
+  // The answer came late, and the end after it.
+  expect(timesOf(answer('fate', 1), answer('caller-1', 2), end)).toEqual([2, 3])
+  expect(timesOf(answer('fate', 1), answer('caller-1', 13))).toEqual([13])
+})
