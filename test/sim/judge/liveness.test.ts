@@ -138,6 +138,9 @@ test('what a worker was granted that was silent for longer than its leases waits
   const alone: Facts = { plan, silences: [silence('worker-1', 10, 20.5)] }
   expect(breaches(history(33), alone)).toEqual([])
   expect(breaches(history(38), alone)).toHaveLength(1)
+  // It may have been cut off with all others just before.
+  const cut = [silence('worker-1', 9.95, 10, { cause: 'everything' }), silence('worker-1', 10, 20.5)]
+  expect(breaches(history(33), { plan, silences: cut })).toEqual([])
   // Where others schedule, leases end meanwhile.
   expect(breaches(history(33), { ...alone, plan: { workers: TWO_WORKERS } })).toHaveLength(1)
   // It asks again where its leases are not over.

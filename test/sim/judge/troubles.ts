@@ -122,7 +122,7 @@ function outlasting(
   if (cause === 'everything' || lease === undefined || until - from < ((lease * 2) / 3) * 1_000) return silent
   let over = from + recoveryOf(plan, process)
   for (const gap of unscheduled) {
-    if (gap.from >= from && gap.from <= over && gap.until !== Number.POSITIVE_INFINITY)
+    if (gap.until >= from && gap.from <= over && gap.until !== Number.POSITIVE_INFINITY)
       over += gap.until - gap.from
   }
   return { ...silent, bound: Math.max(silent.bound, over - silent.until) }
