@@ -84,8 +84,9 @@ export function departureBehind({ waiting, retries }: WholeLine, { slot, warmth 
 }
 
 /**
- * Returns when `units` cost units of the line will have departed, if handlers are free, and whether that is
- * exact: not where more jobs decide about it than it looks at. If the first job is due and still waits, no handler is free; the time is then a guess of one interval.
+ * Returns when `units` cost units of the line will have departed, if handlers are free, and whether that is exact: not
+ * where more jobs decide about it than it looks at. If the first job is due and still waits, no handler is free; the
+ * time is then a guess of one interval.
  */
 export function departureOf(
   units: number,

@@ -58,7 +58,10 @@ export class Opening<Line extends Openable = Openable> {
     return this.#isOpen ? opened : patiently(() => opened)
   }
 
-  /** Calls `work` as soon as it is open: it may take as long as it needs while Redis answers. @throws as `ready` does */
+  /**
+   * Calls `work` as soon as it is open. The opening takes nothing from its time: a long list may need more than two seconds, while
+   * Redis answers. @throws as `ready` does
+   */
   async begin<Answer>(work: () => Promise<Answer>): Promise<Answer> {
     if (!this.#isOpen) await this.ready()
     return work()

@@ -1,13 +1,8 @@
 import { expect, test } from 'vitest'
-import { aJob, aPlan } from './judge/planted.ts'
+import { aJob, aPlan, ways } from './judge/planted.ts'
 import { openStore } from './open-store.ts'
 import type { Fault } from './plan/fault.ts'
 import { runPlan } from './run-plan.ts'
-
-function ways(ms: number) {
-  const way = { least: ms * 1_000, jitter: 0.01, spikes: 0, spike: 0 }
-  return { there: way, back: way, splits: 0 }
-}
 
 test('what is asked for while a shaper opens may take longer than two seconds, while Redis answers', async () => {
   const jobs = Array.from({ length: 200 }, (_, n) => ({ ...aJob(`j${n}`), at: n / 10, bytes: 900_000 }))

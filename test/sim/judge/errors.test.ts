@@ -3,13 +3,7 @@ import { BackendUnavailableError } from '../../../src/core/errors.ts'
 import { openStore } from '../open-store.ts'
 import { runPlan } from '../run-plan.ts'
 import { judgeErrors } from './errors.ts'
-import { aJob, aPlan, SECOND } from './planted.ts'
-
-/** Ways that always take so long, there and back. */
-function ways(ms: number) {
-  const way = { least: ms * 1_000, jitter: 0.01, spikes: 0, spike: 0 }
-  return { there: way, back: way, splits: 0 }
-}
+import { aJob, aPlan, SECOND, ways } from './planted.ts'
 
 /** The laws that a run breaks in which nothing goes wrong, a call fails, and the worker reports an error. */
 function broken(

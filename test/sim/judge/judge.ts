@@ -151,19 +151,15 @@ export function withoutRepetition(seen: readonly Seen[]): HistoryEvent[] {
     if (event.type === 'answer') return `answer ${event.accepted} ${event.id}`
     return 'id' in event ? `${event.type} ${event.id}` : event.type
   }
-  const written = new Set(seen.filter(({ by }) => by !== 'fate').map(nameOf))
-  const isAdmittedAnew = ({ event }: Seen) =>
-    event.type === 'answer' &&
-    event.accepted &&
+  const toldAt = new Map(seen.flatMap((one) => (one.by === 'fate' ? [] : [[nameOf(one), one.event.at]])))
+  const isAdmittedAnew = (one: Seen) =>
+    one.event.type === 'answer' &&
+    one.event.accepted &&
     seen.some(({ event: end }) => {
-      const isBetween = (one: Seen) => one.event.at > end.at && end.at > event.at
-      return (
-        end.type === 'end' &&
-        end.id === event.id &&
-        seen.some((one) => one.by !== 'fate' && isBetween(one) && nameOf(one) === `answer true ${event.id}`)
-      )
+      const isOwn = end.type === 'end' && 'id' in one.event && end.id === one.event.id
+      return isOwn && end.at > one.event.at && end.at < toldAt.get(nameOf(one))!
     })
-  const once = seen.filter((one) => one.by !== 'fate' || !written.has(nameOf(one)) || isAdmittedAnew(one))
+  const once = seen.filter((one) => one.by !== 'fate' || !toldAt.has(nameOf(one)) || isAdmittedAnew(one))
   const lost = neverStarted(once)
   const twice = endedTwice(once)
   return once

@@ -28,6 +28,12 @@ export function aPlan(parts: Partial<Plan> = {}): Plan {
   }
 }
 
+/** Ways that always take so long, there and back. */
+export function ways(ms: number): Plan['network'] {
+  const way = { least: ms * 1_000, jitter: 0.01, spikes: 0, spike: 0 }
+  return { there: way, back: way, splits: 0 }
+}
+
 /** A job of that plan. */
 export function aJob(id: string): JobPlan {
   return {

@@ -63,7 +63,12 @@ export function troublesOf(known: Circumstances): Trouble[] {
     lives.filter(({ name }) => isScheduler(plan, name)),
   )
   return [
-    ...silences.map((silence) => lengthened(ofSilence(known, silence), silence, known, unscheduled)),
+    ...silences.map((silence) => {
+      const own = ofSilence(known, silence)
+      return silence.isDeath
+        ? lengthened(own, silence, known, unscheduled)
+        : outlasting(own, silence, plan, unscheduled)
+    }),
     ...lives.flatMap((life) => closedUnheard(known, life)),
     ...struck.flatMap((one) => ofFault(plan, one)),
     ...missing(
@@ -82,13 +87,11 @@ export function troublesOf(known: Circumstances): Trouble[] {
  */
 function lengthened(
   death: Trouble,
-  silence: Silence,
+  { process }: Silence,
   { plan, silences, struck }: Circumstances,
   unscheduled: readonly Trouble[],
 ): Trouble {
-  const { isDeath, process } = silence
   if (!process.startsWith('worker')) return death
-  if (!isDeath) return outlasting(death, silence, plan, unscheduled)
   let { bound } = death
   const isMet = (from: number) => from >= death.from && from <= death.until + bound
   for (const gap of unscheduled) {
