@@ -109,7 +109,7 @@ const runs = (buckets: number, jobs: number, isAgain = false): LargestCall => ({
     const most = isAgain ? 0 : 25
     const asked = handed.map(({ epoch }, index) => ({ key: key(index), known: epoch, most }))
     for (const one of isAgain ? asked : []) await stage.follow(one.known, DUE, { key: one.key })
-    return () => stage.backend.verbs.follow(0, { worker: 'w1', lease: LEASE }, asked, at(DUE))
+    return () => stage.backend.verbs.follow(0, { worker: 'w1', lease: LEASE, error: 0 }, asked, at(DUE))
   },
 })
 

@@ -47,7 +47,7 @@ describe('the worker that has the first job of a fast bucket', () => {
       {
         handed: { id: 'w', epoch: expect.any(Number) },
         earliest: 0,
-        latest: at(99.5),
+        latest: at(99.26),
         job: {
           id: 'w',
           key: 'a',
@@ -90,6 +90,18 @@ describe('the worker that has the first job of a fast bucket', () => {
     const answer = await stage.gate(following[1]!, STEP + late)
     expect(answer).toMatchObject({ kind: 'granted', slot: at(next), job: { attempt: 1 } })
     await stage.balances()
+  })
+
+  it('starts none of them later than a quarter of a second after the slot that a pause waits for', async () => {
+    const { stage, jobs } = await running('vwxyz')
+    const { departsAt } = await stage.backend.verbs.pause('a', at(0.001))
+    expect(departsAt).toBe(at(0.04))
+    expect(jobs.map(({ latest }) => latest)).toEqual([0.26, 0.27, 0.28, 0.29].map(at))
+    const again = await stage.follow(0, 0.002, { most: 0 })
+    expect(again.jobs.map(({ latest }) => latest)).toEqual(jobs.map(({ latest }) => latest))
+    // It takes off by how much its clock may be wrong.
+    const unsure = await stage.follow(0, 0.002, { most: 0, error: 0.02 * SECOND })
+    expect(unsure.jobs.map(({ latest }) => latest)).toEqual([0.28, 0.29, 0.3, 0.31].map(at))
   })
 
   it('hears again of jobs that it does not know, and gets no others with them', async () => {
@@ -136,7 +148,7 @@ describe('one call for several buckets', () => {
   const follow = async (stage: RedisStage, asked: readonly FollowRequest[]) => {
     const { answers } = await stage.backend.verbs.follow(
       0,
-      { worker: 'w1', lease: 30 * SECOND },
+      { worker: 'w1', lease: 30 * SECOND, error: 0 },
       asked,
       at(0),
     )

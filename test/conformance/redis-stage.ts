@@ -100,9 +100,14 @@ export class RedisStage {
   /** The next jobs of a fast bucket, for the worker that has the one of that epoch. */
   async follow(known: number, seconds: number, part: Partial<FollowRequest & Follower> = {}) {
     await this.#pass(seconds)
-    const { worker = 'w1', lease = 30 * SECOND, ...asked } = part
+    const { worker = 'w1', lease = 30 * SECOND, error = 0, ...asked } = part
     const request = { key: 'a', known, most: 25, ...asked }
-    const { now, answers } = await this.backend.verbs.follow(0, { worker, lease }, [request], at(seconds))
+    const { now, answers } = await this.backend.verbs.follow(
+      0,
+      { worker, lease, error },
+      [request],
+      at(seconds),
+    )
     return { now, ...answers[0]! }
   }
 

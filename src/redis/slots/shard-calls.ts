@@ -132,8 +132,7 @@ export class ShardCalls {
   async #callGate(shard: number, asks: readonly Ask[]): Promise<TimedAnswer[]> {
     const { backend, clock, storeClock, worker, lease } = this.#ports
     const store = storeClock(shard)
-    const { ahead, behind } = store.error
-    const error = Math.min(ahead + behind, SECOND)
+    const error = errorOf(store)
     const requests = asks.map(({ id, epoch, missed, lead = 0, hasData = false }): GateRequest => {
       const request = { id, epoch, worker, lead, lease, hasData, error }
       return missed === undefined ? request : { ...request, missed }
@@ -150,9 +149,10 @@ export class ShardCalls {
     asked: readonly FollowRequest[],
   ): Promise<readonly (FollowAnswer | undefined)[]> {
     const { backend, clock, storeClock, worker, lease } = this.#ports
+    const store = storeClock(shard)
     const sentAt = clock.now()
-    const { now, answers } = await backend.follow(shard, { worker, lease }, asked)
-    storeClock(shard).observe({ sentAt, receivedAt: clock.now(), storeTime: now })
+    const { now, answers } = await backend.follow(shard, { worker, lease, error: errorOf(store) }, asked)
+    store.observe({ sentAt, receivedAt: clock.now(), storeTime: now })
     return answers
   }
 
@@ -169,6 +169,10 @@ export class ShardCalls {
       throw error
     }
   }
+}
+
+function errorOf({ error: { ahead, behind } }: RedisClock): number {
+  return Math.min(ahead + behind, SECOND)
 }
 
 function bytesOfReport({ outcome }: FinishReport): number {

@@ -4,8 +4,8 @@
 -- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line later sums waiting head handover grant start member summed chain total share standing places under begun run
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', name by which the caller knows the shard | '', worker, lease, number of requests, then for each: key, last epoch of its
---          jobs of which the worker knows | 0, how many more it takes
+-- ARGV     now | '', name by which the caller knows the shard | '', worker, lease, how far its clock may be ahead and how far behind, together,
+--          number of requests, then for each: key, last epoch of its jobs of which the worker knows | 0, how many more it takes
 -- Answers  { now, version of the rule book, answer, ... }, up to the first request for which there is no time left, where an answer is
 --          { 'run', interval, tolerance, pattern, then for each job: id, epoch, when it may start at the earliest, beside the pace | 0, latest
 --          start, cost, settings, data, admittedAt, attempt, fence, traceparent | '' }; 0, 0 and '' where there is no bucket | { 'foreign' }
@@ -14,9 +14,9 @@
 local MOST = 25
 
 local now = read_now(ARGV[1])
-local worker, lease, requests = ARGV[3], number(ARGV[4]), count(5, 3)
-expect_numbers(6, 3, requests, 1, 2)
-for at = 6, 3 + requests * 3, 3 do whole(ARGV[at + 2]) end
+local worker, lease, off, requests = ARGV[3], number(ARGV[4]), number(ARGV[5]), count(6, 3)
+expect_numbers(7, 3, requests, 1, 2)
+for at = 7, 4 + requests * 3, 3 do whole(ARGV[at + 2]) end
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'wake')
 local meta = read_meta()
 guard_run(meta, now, ARGV[2])
@@ -42,7 +42,7 @@ local function has_all(bucket, known, is_again, answer)
     local state = read_state(parse_member(member))
     local is_lost = state.epoch > known and state.state == 'granted' and state.worker == worker and bucket.granted ~= state.id
     local job = is_lost and read_job(state.id)
-    if job then add(answer, job, state, state.slot, state.slot + 2 * FARTHEST_SLOT) end
+    if job then add(answer, job, state, state.slot, state.slot + FARTHEST_SLOT + off) end
     left = left - 1
   end
   return false
@@ -76,15 +76,16 @@ local function extend(bucket, most, share, answer)
     state.state, state.worker, state.slot, state.onGrid, state.isSettled = 'granted', worker, slot, true, false
     state.attempt, state.fence, meta.granted = state.attempt + 1, next_stamp(meta, 'fence', now), meta.granted + 1
     later.write_state(state)
-    add(answer, job, state, math.max(moved, bucket.from, ready_at), now + 2 * FARTHEST_SLOT)
+    -- Who freezes or pauses the bucket waits until the last of these slots.
+    add(answer, job, state, math.max(moved, bucket.from, ready_at), slot + FARTHEST_SLOT + off)
   end
   left, bucket.hasRun = left - math.max(0, bucket.inHanded - handed - 1), bucket.hasRun or bucket.inHanded > handed
   if bucket.inHanded > handed or moved > -INF then later.reschedule(bucket, meta) end
-  -- It may be named again in this call.
-  later.flush(meta)
 end
 
 local function answer_to(key, known, most, share)
+  -- It was named before in this call.
+  if later.buckets[key] then later.flush(meta) end
   local is_readable, bucket = pcall(read_bucket, key)
   if not is_readable then return { 'foreign' } end
   if not bucket then return { 'run', 0, 0, '' } end
@@ -101,7 +102,7 @@ local answers, granted = { text(now), text(meta.book) }, meta.granted
 later.write_after(meta, function()
   for index = 1, requests do
     if left < 0 or usage.is_enough(index) then break end
-    local at, share = 3 + index * 3, math.max(1, math.ceil(left / (requests - index + 1)))
+    local at, share = 4 + index * 3, math.max(1, math.ceil(left / (requests - index + 1)))
     answers[index + 2] = answer_to(ARGV[at], number(ARGV[at + 1]), number(ARGV[at + 2]), share)
   end
 end)

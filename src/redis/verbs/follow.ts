@@ -32,6 +32,8 @@ export interface Follower {
   readonly worker: string
   /** For how long the jobs belong to the worker if it does not renew. */
   readonly lease: number
+  /** How far its clock may be ahead of that of the store and how far behind it, both together; microseconds. */
+  readonly error: number
 }
 
 /** A job that a worker starts behind the one before it, without asking for its slot. */
@@ -65,14 +67,14 @@ export function followVerb(
 ) {
   return async (
     shard: number,
-    { worker, lease }: Follower,
+    { worker, lease, error }: Follower,
     requests: readonly FollowRequest[],
     now?: number,
   ): Promise<FollowReply> => {
     let storeTime = 0
     const follow = async (some: readonly FollowRequest[]) => {
       const values = some.flatMap(({ key, known, most }) => [key, known, most])
-      const call = [now ?? '', rules.nameOf(shard) ?? '', worker, lease, some.length, ...values]
+      const call = [now ?? '', rules.nameOf(shard) ?? '', worker, lease, error, some.length, ...values]
       const { at, book, answers } = await store.run(script, shard, call)
       buckets.noteVersion(shard, book, book)
       storeTime = at

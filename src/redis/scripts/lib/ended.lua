@@ -9,7 +9,7 @@ local function close_books(meta, keep, now)
     if #meta.endings.jobs > 0 then redis.call('ZADD', K.ended, unpack(meta.endings.jobs)) end
     if #meta.endings.turns > 0 then redis.call('ZADD', K.gone, unpack(meta.endings.turns)) end
   end
-  for _, job in ipairs(meta.toRemember) do kept.remember(meta, keep, job.id, job.key, job.result, now) end
+  kept.remember(meta, keep, meta.toRemember, now)
   forget_ended(meta, keep, now)
   if meta.turnsEnded then trim_gone(now) end
 end

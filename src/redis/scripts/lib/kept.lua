@@ -7,8 +7,6 @@ do
   local UNIT = 4096
   -- A call forgets about as many as have ended with it: so many are read at once.
   local PAGE = 20
-  -- Asked once for all jobs that a call ends.
-  local has_data
 
   local lists = {}
 
@@ -38,18 +36,31 @@ do
     return redis.call('LLEN', list), first
   end
 
-  -- Notes a job that ended, last of its first segment. A foreign value under the name of the list must not stop the line.
-  function kept.remember(meta, keep, id, key, result, now)
-    if has_data == nil then has_data = redis.call('TYPE', K.data).ok == 'hash' end
-    local bytes = (has_data and redis.call('HSTRLEN', K.data, id) or 0) + (result and #result or 0)
-    local units, segment = 1 + math.floor(bytes / UNIT), string.match(key, '^[^/]*')
-    local length = redis.pcall('RPUSH', list_of(segment), string.format('%s %d %d %d', id, now + set_back(), units, bytes))
-    if type(length) ~= 'number' then return end
-    redis.pcall('ZINCRBY', K.shares, units, segment)
-    meta.kept = meta.kept + units
-    if length <= keep.jobs or redis.call('ZSCORE', K.aging, segment) then return end
-    local first = first_end(list_of(segment))
-    if first then redis.call('ZADD', K.aging, first + keep.time, segment) end
+  -- Notes jobs that ended, each last of its first segment. A foreign value under the name of a list must not stop the line.
+  function kept.remember(meta, keep, jobs, now)
+    if #jobs == 0 then return end
+    local has_data, segments = redis.call('TYPE', K.data).ok == 'hash', {}
+    for _, job in ipairs(jobs) do
+      local bytes = (has_data and redis.call('HSTRLEN', K.data, job.id) or 0) + (job.result and #job.result or 0)
+      local units, segment = 1 + math.floor(bytes / UNIT), string.match(job.key, '^[^/]*')
+      local entries = segments[segment]
+      if not entries then
+        entries = { units = 0 }
+        segments[segment], segments[#segments + 1] = entries, segment
+      end
+      entries[#entries + 1] = string.format('%s %d %d %d', job.id, now + set_back(), units, bytes)
+      entries.units = entries.units + units
+    end
+    for _, segment in ipairs(segments) do
+      local entries = segments[segment]
+      local length = redis.pcall('RPUSH', list_of(segment), unpack(entries))
+      if type(length) == 'number' then
+        redis.pcall('ZINCRBY', K.shares, entries.units, segment)
+        meta.kept = meta.kept + entries.units
+        local first = length > keep.jobs and not redis.call('ZSCORE', K.aging, segment) and first_end(list_of(segment))
+        if first then redis.call('ZADD', K.aging, first + keep.time, segment) end
+      end
+    end
   end
 
   -- A list that is not ours any more must not stop the line: its jobs are not forgotten.
