@@ -23,3 +23,22 @@ test('a call that has waited for others fails within two seconds after these wer
   expect(scene.record.unavailable.length).toBeGreaterThan(10)
   expect(failures).toEqual([])
 })
+
+test('a call that waits for a slow opening fails within two seconds after that was answered', async () => {
+  const fault: Fault = {
+    kind: 'hold',
+    part: 'all',
+    when: { at: 1_300 },
+    for: 8_000,
+    direction: 'both',
+    until: 9_300,
+  }
+  const jobs = [{ ...aJob('j0'), at: 10 }]
+  const { failures, scene } = await runPlan(
+    aPlan({ jobs, faults: [fault], network: ways(45), hasScripts: true }),
+    openStore,
+  )
+  const [first] = scene.record.unavailable
+  expect(first!.at).toBeGreaterThan(500_000)
+  expect(failures).toEqual([])
+})

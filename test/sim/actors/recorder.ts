@@ -95,7 +95,7 @@ export class Recorder {
     readonly expected: string
   }[] = []
   readonly errors: { readonly process: SimProcess; readonly at: number; readonly error: Error }[] = []
-  /** When a call of a process was last answered. */
+  /** When the opening or a call of a process was last answered. */
   readonly answeredAt = new Map<SimProcess, number>()
   /**
    * Calls that were answered with an error that says that the store is away: how long that took, and how many requests a call makes
@@ -219,6 +219,10 @@ export class Recorder {
     const time = (atMs: number) => this.timeOf(atMs)
     // Times to come follow the clock of the store as it goes now.
     const later = (fromMs: number, toMs: number) => time(fromMs) + (toMs - fromMs) * MS
+    void shaper.ready().then(
+      () => this.answeredAt.set(process, process.read()),
+      () => undefined,
+    )
     shaper
       .on('admitted', ({ id, key, cost, costs, departsAt, isEstimate, at }) => {
         const said = { departsAt: later(at, departsAt), ...(isEstimate && { isEstimate }) }
