@@ -56,3 +56,16 @@ test('jobs of a family start in time also where answers come to take longer than
   expect(starts).toHaveLength(3)
   for (const [n, at] of starts.entries()) expect(at).toBeLessThan((1.5 + 0.5 * n) * SECOND)
 })
+
+test('a child waits for the leases of a worker that its own job ended, while the others of its family go on', async () => {
+  const [a, b] = keys.map(({ key }) => key)
+  const own = [0, 1].map((n) => ({ ...aJob(`a${n}`), key: a!, at: 0 }))
+  const others = Array.from({ length: 12 }, (_, n) => ({ ...aJob(`b${n}`), key: b!, at: 100 }))
+  const poison = { ...own[0]!, handler: { ...own[0]!.handler, exits: 1 } }
+  const workers = [{ at: 0, concurrency: 100, lease: 5_000, scheduler: true }]
+  const slow = keys.map((key) => ({ ...key, rate: { count: 9, per: 1_000 } }))
+  const { history } = await run({ keys: slow, jobs: [poison, own[1]!, ...others], workers })
+  const early = history.filter((event) => event.type === 'start' && event.key === b && event.at < 4 * SECOND)
+  expect(early.length).toBeGreaterThan(5)
+  expect(history.filter((event) => event.type === 'end' && event.outcome === 'completed')).toHaveLength(14)
+})

@@ -65,9 +65,11 @@ export function judge(
   const { lasting, parts } = partsOfTotals(history, plan, record.unset, scene.struck, lagBefore)
   const isUnfinished = rest === undefined
   const around = judgeAroundLosses(lasting, scene.struck, lagBefore, isUnfinished, handedBelowTotals(plan))
+  // Its own handler may end a process: what it had is with nobody until its leases end, as after any fault.
+  const struck = [...scene.struck, ...silences.filter(({ isDeath }) => isDeath)]
   const breaches = around.filter(
     (breach) =>
-      breach.law !== 'L10' && breach.law !== 'L11' && countsForTotals(breach, plan, scene.struck, lasting),
+      breach.law !== 'L10' && breach.law !== 'L11' && countsForTotals(breach, plan, struck, lasting),
   )
   const sets = judgeSets({ plan, struck: scene.struck, asked: record.asked }, lasting, lagBefore)
   const ofParts = judgeParts(parts, scene.struck, lagBefore)

@@ -109,12 +109,13 @@ export function handedBelowTotals(plan: Plan): number {
  * Shares are judged where no fault kept a child from what was handed over to it, and where it is not handlers that decide; and where it
  * is sure which children a total has.
  *
+ * @param struck faults, and deaths of processes by their own handlers
  * @param lasting the history, in which a total that comes late comes when it surely counts
  */
 export function countsForTotals(
   { law, at, key }: Breach,
   plan: Plan,
-  struck: readonly Struck[],
+  struck: readonly Pick<Struck, 'from'>[],
   lasting: readonly HistoryEvent[],
 ): boolean {
   if (law === 'L13') return passingTotals(plan).size === 0 && !isStruck(struck, at) && hasManyHandlers(plan)
@@ -130,7 +131,7 @@ export function countsForTotals(
   return !isUnsure && !isStruck(struck, at) && hasManyHandlers(plan)
 }
 
-function isStruck(struck: readonly Struck[], at: number): boolean {
+function isStruck(struck: readonly Pick<Struck, 'from'>[], at: number): boolean {
   return struck.some(({ from }) => from <= at)
 }
 
