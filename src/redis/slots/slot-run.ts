@@ -4,6 +4,8 @@ import type { FollowAnswer, FollowingJob } from '../verbs/follow.ts'
 import { DRIFT } from './offset.ts'
 import { allowedFor, type Grant, type KnownStart } from './start-window.ts'
 
+type Pace = Pick<FollowAnswer, 'interval' | 'tolerance' | 'pattern'>
+
 /**
  * A run: jobs of one bucket that this worker starts one after the other without asking for each slot. It counts the slots as the
  * store does when it hears of the starts (scripts/lib/run.lua): a start within the tolerance keeps the grid, a later one moves it.
@@ -18,7 +20,7 @@ export class SlotRun {
   ahead = 1
   /** More are asked for when it has so few. */
   asksAt = 0
-  #pace: Pick<FollowAnswer, 'interval' | 'tolerance' | 'pattern'> | undefined
+  #pace: Pace | undefined
   /** The slot of the last start, or that start where it was too late for its slot: the next slot counts from there. Local time. */
   #from: number | undefined
   #last: KnownStart | undefined
@@ -31,8 +33,11 @@ export class SlotRun {
     this.first = first
   }
 
-  /** Takes on the pace that the store answered. A changed limit counts from the last slot on. */
-  follow({ interval, tolerance, pattern }: FollowAnswer): void {
+  /**
+   * Takes on the pace that the store has just answered. A changed limit counts from the last slot on; a job that was granted its slot
+   * before keeps that, and says nothing of those behind it.
+   */
+  follow({ interval, tolerance, pattern }: Pace): void {
     this.#pace = { interval, tolerance, pattern }
   }
 
@@ -89,7 +94,6 @@ export class SlotRun {
       this.stop()
       return
     }
-    if (this.#pace !== undefined) this.#pace = { ...this.#pace, interval: runInterval, tolerance }
     const localSlot = follows?.localSlot ?? start.localAt - (start.at - slot)
     const isLate = start.localAt - localSlot > tolerance - allowedFor({ tolerance })
     const from = this.#from ?? 0

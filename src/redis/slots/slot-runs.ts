@@ -59,9 +59,16 @@ export class SlotRuns {
     return this.#runs.size
   }
 
-  /** The job was granted a slot, and others may follow it. @param known the last epoch of the bucket's jobs that came here */
-  begin({ job }: GateEntry, known: number): void {
-    if (this.#isClosed || this.#runs.has(job.key)) return
+  /** The store has just granted the job a slot, and others may follow it. @param known the last epoch of the bucket's jobs that came here */
+  granted(
+    { job }: GateEntry,
+    { runInterval: interval, tolerance, pace, mayRun }: Grant,
+    known: number,
+  ): void {
+    const before = this.#runs.get(job.key)
+    if (interval > 0) before?.follow({ interval, tolerance, pattern: pace.pattern })
+    else before?.stop()
+    if (!mayRun || this.#isClosed || before !== undefined) return
     const run = new SlotRun(job)
     this.#runs.set(job.key, run)
     void this.#extend(run, known)

@@ -142,7 +142,7 @@ export class StartSequence {
           failures = 0
           // A permit that is held for the slot counts as taken, but no handler is stuck.
           this.#patience.moved(this.#ports.clock.now())
-          if (answer.mayRun) this.#runs.begin(entry, queue.lastEpoch)
+          if (follows === undefined) this.#runs.granted(entry, answer, queue.lastEpoch)
           const window = new StartWindow(this.#ports, store, job, answer, measurement)
           const start = prepare({ ...answer, read: data.read }, job, window)
           const before = late

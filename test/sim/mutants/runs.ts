@@ -15,6 +15,20 @@ export const RUNS: readonly Mutant[] = [
     ],
   },
   {
+    name: 'run-at-an-older-pace',
+    subject: 'runs',
+    what: 'a job that was granted its slot before the limit changed brings the pace of before back for those behind it',
+    edits: [
+      {
+        file: 'src/redis/slots/slot-run.ts',
+        find: 'this.#from = isLate ? start.localAt : localSlot',
+        replace:
+          'this.#from = isLate ? start.localAt : localSlot\n' +
+          '    if (this.#pace !== undefined) this.#pace = { ...this.#pace, interval: runInterval, tolerance }',
+      },
+    ],
+  },
+  {
     name: 'run-past-a-missing-job',
     subject: 'runs',
     what: 'a job of a run that does not start does not end the run, and those behind it start before it',

@@ -134,6 +134,13 @@ export function actions(random: Random, key: string, count: number): Action[] {
   return drawn.sort((a, b) => a.at - b.at)
 }
 
+/** The key gets another limit, under which its jobs start in a row, too. */
+export function fastChange(random: Random, { key, capacity, quotas }: KeyPlan): Action[] {
+  const at = random.between(20, 300)
+  const rate = { count: random.between(42, 100), per: 1_000 }
+  return random.chance(0.3) ? [{ do: 'limit', at, key, capacity, rate, quotas }] : []
+}
+
 /** A start, and a loss that takes it, but not the admission of the jobs behind it. */
 export function loss(random: Random, perSecond: readonly [number, number]): Partial<Plan> {
   const own = keys(random, 1, perSecond, [20, 40])

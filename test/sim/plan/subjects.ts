@@ -3,6 +3,7 @@ import type { Plan } from './plan.ts'
 import {
   actions,
   clock,
+  fastChange,
   hesitation,
   jobs,
   keys,
@@ -64,7 +65,10 @@ export const SUBJECTS = {
         concurrency: random.pick([2, 10, 100]),
       })),
       jobs: jobs(random, 90, { span: random.between(20, 600), costs: true, retries: true, on: own }),
-      actions: random.chance(0.4) ? actions(random, own[0]!.key, 6) : [],
+      actions: [
+        ...(random.chance(0.4) ? actions(random, own[0]!.key, 6) : []),
+        ...fastChange(random.fork('change'), own[1]!),
+      ],
       network: { there: way, back: way, splits: random.chance(0.3) ? 0.1 : 0 },
       faults: random.pick([
         () => hesitation(random, 'worker-1'),

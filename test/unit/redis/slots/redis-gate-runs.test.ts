@@ -114,6 +114,25 @@ describe('the jobs of a fast bucket', () => {
     expect(Math.min(...gaps)).toBeGreaterThan(98_000)
   })
 
+  test.each([
+    ['slower', 4, 8],
+    ['faster', 8, 4],
+  ])('follow a limit that became %s from the next answer on', async (_, before, after) => {
+    const { stage, first } = await fast(200, before)
+    void stage.take(first)
+    await stage.pass(200)
+    stage.store.bucket('a').interval = after * 1_000
+    await stage.pass(200)
+    const from = stage.starts.length
+    await stage.pass(400)
+    const gaps = stage.starts.slice(from + 1).map(({ at }, index) => at - stage.starts[from + index]!.at)
+    expect(gaps.length).toBeGreaterThan(40)
+    // Within the tolerance of the store.
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(after * 1_000 - 1_250)
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(after * 1_000 + 1_250)
+    expect(calls(stage, 'gate')).toEqual(['gate a1'])
+  })
+
   test('where the store is away nothing that it did not give starts, and what it gave and lost the answer of is asked for again', async () => {
     const { stage, first } = await fast(9)
     stage.take(first)
