@@ -35,10 +35,12 @@ export class SlotRun {
 
   /**
    * Takes on the pace that the store has just answered. A changed limit counts from the last slot on; a job that was granted its slot
-   * before keeps that, and says nothing of those behind it.
+   * before keeps that, and says nothing of those behind it. Without an interval nothing follows: the limit became slow, or the store
+   * knows no such bucket.
    */
   follow({ interval, tolerance, pattern }: Pace): void {
-    this.#pace = { interval, tolerance, pattern }
+    if (interval > 0) this.#pace = { interval, tolerance, pattern }
+    else this.stop()
   }
 
   /** So many jobs came. */

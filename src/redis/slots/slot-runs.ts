@@ -66,8 +66,7 @@ export class SlotRuns {
     known: number,
   ): void {
     const before = this.#runs.get(job.key)
-    if (interval > 0) before?.follow({ interval, tolerance, pattern: pace.pattern })
-    else before?.stop()
+    before?.follow({ interval, tolerance, pattern: pace.pattern })
     if (!mayRun || this.#isClosed || before !== undefined) return
     const run = new SlotRun(job)
     this.#runs.set(job.key, run)
