@@ -34,15 +34,24 @@ describe('after a failover', () => {
     expect(await nextStart(stage, 0.2, 3, 0.1)).toBeCloseTo(1.1 + LOST_SLOT)
   })
 
-  it('twice, from one snapshot, no fence of before comes again', async () => {
+  it.each([
+    ['that knows of a loss', 1, 0],
+    ['of before three losses', 0, 3],
+  ])('twice, to one snapshot %s, no fence of before comes again', async (_, known, forgotten) => {
     const stage = await RedisStage.open('9, 1/s')
     await stage.lineUp('xy', 0)
-    await stage.backend.verbs.quarantine(0, at(1), 'loss')
+    const lose = async (seconds: number, times: number) => {
+      for (let time = 0; time < times; time++) {
+        await stage.backend.verbs.quarantine(0, at(seconds + time / 10), 'loss')
+      }
+    }
+    await lose(1, known)
     const snapshot = await stage.dump()
     const fences: number[] = []
     for (const from of [2, 50]) {
       await failOver(stage, snapshot)
       await notice(stage, from)
+      if (from === 2) await lose(from, forgotten)
       for (let seconds = from; seconds < from + 20; seconds++) {
         const [job] = await stage.hand(seconds)
         const answer = job && (await stage.gate(job, seconds))

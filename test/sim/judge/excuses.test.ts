@@ -250,10 +250,18 @@ test('a restart extends the leases, so a short one excuses no worker, also with 
   expect(excused([restart], ran('j', 4.9, 20), new Map([['worker-1', 5.5 * SECOND]]))).toEqual(['j'])
 })
 
+test('a lease that was renewed after a restart lasts no longer than any: a cut soon after may end it', () => {
+  const restart = cut(5, 6.1, { cause: 'everything', isRestart: true, breaks: true })
+  expect(excused([restart, cut(7.2, 8)], ran('j', 4, 20))).toEqual([])
+  expect(excused([restart, cut(7.2, 9.4)], ran('j', 4, 20))).toEqual(['j'])
+  // Nothing can have been renewed in between.
+  expect(excused([restart, cut(6, 8.4)], ran('j', 4, 20))).toEqual([])
+})
+
 test('two restarts with no call between them extend the leases once', () => {
   const restart = (from: number, until: number) =>
     cut(from, until, { cause: 'everything', breaks: true, isRestart: true })
-  const silent = cut(6.9, 15)
+  const silent = cut(6, 15)
   expect(excused([restart(5, 6), restart(9, 9.1), silent], ran('j', 4.9, 20))).toEqual([])
   expect(excused([restart(5, 6), restart(6.5, 6.6), silent], ran('j', 4.9, 20))).toEqual(['j'])
 })

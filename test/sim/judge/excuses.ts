@@ -41,6 +41,8 @@ interface Blindness {
   readonly hasBroken: boolean
   /** Meanwhile Redis was away for all, so that leases were extended that had not ended by then. */
   readonly outages: readonly Outage[]
+  /** Its last part, before which the process can have renewed its leases; absent: it cannot have, or there is none. */
+  readonly last?: (Blindness & { readonly renewedFrom: number }) | undefined
 }
 
 type Outage = Pick<Silence, 'from' | 'until' | 'isRestart'>
@@ -105,27 +107,37 @@ export function travelOf({ network, faults }: Plan): number {
   )
 }
 
-/** Silences between which the process need not have renewed its leases count as one. */
+/** Silences between which the process need not have renewed its leases count as one, and also as two where it can have. */
 function blindness(plan: Plan, silences: readonly Silence[], lease: number): Blindness[] {
   const result: Blindness[] = []
+  let silentUntil = 0
   for (const silence of silences.toSorted((a, b) => a.from - b.from)) {
     const last = result.at(-1)
     const isApart = last === undefined || last.isDeath || silence.from > last.until + (lease / 3) * 1_000
     if (isApart || silence.isDeath) {
       result.push(blindOf(plan, silence, lease, false))
-      continue
+    } else {
+      const next = blindOf(plan, silence, lease, last.hasBroken)
+      const since =
+        silence.from > silentUntil
+          ? { ...blindOf(plan, silence, lease, false), renewedFrom: silentUntil }
+          : last.last && { ...last.last, ...joinedBlindness(last.last, next) }
+      result[result.length - 1] = { ...joinedBlindness(last, next), last: since }
     }
-    const next = blindOf(plan, silence, lease, last.hasBroken)
-    result[result.length - 1] = {
-      from: last.from,
-      until: Math.max(last.until, next.until),
-      isDeath: false,
-      isForAll: last.isForAll && next.isForAll,
-      hasBroken: last.hasBroken || next.hasBroken,
-      outages: [...last.outages, ...next.outages],
-    }
+    silentUntil = Math.max(silentUntil, silence.until)
   }
   return result
+}
+
+function joinedBlindness(one: Blindness, other: Blindness): Blindness {
+  return {
+    from: one.from,
+    until: Math.max(one.until, other.until),
+    isDeath: false,
+    isForAll: one.isForAll && other.isForAll,
+    hasBroken: one.hasBroken || other.hasBroken,
+    outages: [...one.outages, ...other.outages],
+  }
 }
 
 function blindOf(plan: Plan, silence: Silence, lease: number, wasBroken: boolean): Blindness {
@@ -195,12 +207,21 @@ function leastLeft(plan: Plan, lease: number): number {
   return (lease * 2) / 3 - IMPRECISE - travelOf(plan) - 4 * computing
 }
 
-function isExcused(plan: Plan, blind: Blindness, lease: number, leftAt: number): boolean {
-  const { from, until, isDeath, isForAll, outages } = blind
+/** @param renewedFrom no lease was renewed before, if any was */
+function isExcused(
+  plan: Plan,
+  blind: Blindness,
+  lease: number,
+  leftAt: number,
+  renewedFrom = Number.NEGATIVE_INFINITY,
+): boolean {
+  const { from, until, isDeath, isForAll, outages, last } = blind
   if (isDeath) return true
+  if (last !== undefined && isExcused(plan, last, lease, leftAt, last.renewedFrom)) return true
   // A process that closes while the store is away does not wait for it beyond its leases.
   const isLeaving = leftAt <= until
-  let end = from + leastLeft(plan, lease) * 1_000
+  const whole = (lease - IMPRECISE - travelOf(plan)) * 1_000
+  let end = Math.max(from + leastLeft(plan, lease) * 1_000, renewedFrom + whole)
   for (const outage of isLeaving ? [] : joined(outages)) if (outage.from <= end) end += liftOf(outage) * 1_000
   const earliest = earliestEnd(end, plan, blind, lease)
   if (isForAll && lease >= SAFE_LEASE && !isLeaving && earliest === end) return false
