@@ -142,7 +142,7 @@ export const MENDED: readonly Mutant[] = [
       },
       {
         file: `${LIB}/loss.lua`,
-        find: '  meta.fence = math.max(meta.fence, math.floor(now)) + ahead\n',
+        find: '  meta.fence = meta.fence <= least and least or meta.fence + LONGEST_LOSS + since\n',
         replace: '',
       },
     ],
