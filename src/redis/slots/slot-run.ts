@@ -57,7 +57,11 @@ export class SlotRun {
     const localSlot = this.#from + this.#step
     const opensAt = Math.max(localSlot, last.localAt + EVEN * this.#spacing)
     const startAt = last.at + (opensAt - last.localAt)
-    if (startAt >= latest) return undefined
+    if (startAt >= latest) {
+      // As will those behind it, which are as late: more of them would never catch up.
+      this.asksAt = 0
+      return undefined
+    }
     const slot = last.at + (localSlot - last.localAt)
     return {
       kind: 'granted',

@@ -30,6 +30,8 @@ interface FakeJob {
   epoch: number
   state: 'waiting' | 'handed' | 'granted' | 'running' | 'ended'
   slot: number
+  /** Of a job that follows the one before it: the slot that it was to have. */
+  expected: number
   worker: string
   lease: number
   settings: WorkerJob['settings']
@@ -125,6 +127,7 @@ export class FakeStore
         epoch: 1,
         state: 'handed',
         slot: 0,
+        expected: 0,
         worker: '',
         lease: Number.POSITIVE_INFINITY,
         attempt: 0,
@@ -179,16 +182,22 @@ export class FakeStore
     }))
   }
 
-  #following({ worker, lease }: Follower, { key, known, most }: FollowRequest): FollowAnswer {
-    const { interval, tolerance, handed, line, frozenUntil } = this.buckets.get(key)!
+  #following({ worker, lease, error }: Follower, { key, known, most }: FollowRequest): FollowAnswer {
+    const { interval, tolerance, handed, line, frozenUntil, next } = this.buckets.get(key)!
+    // The slot that a job gets where all before it start in time. Another one has the first.
+    const ahead = () => handed.filter((id) => this.jobs.get(id)!.slot === NO_SLOT).length
     const isOwn = handed.every((id) => this.jobs.get(id)!.worker === worker)
     const isKnown = handed.every((id) => this.jobs.get(id)!.epoch <= known)
-    for (const id of isOwn && isKnown && frozenUntil <= this.now() ? line.splice(0, most) : []) {
+    for (let left = isOwn && isKnown && frozenUntil <= this.now() ? most : 0; left > 0; left--) {
+      const expected = Math.max(this.now(), next + ahead() * interval)
+      const id = expected <= this.now() + TOO_FAR ? line.shift() : undefined
+      if (id === undefined) break
       const job = this.jobs.get(id)!
       const epoch = this.#epoch++
       Object.assign(job, {
         state: 'granted',
         slot: NO_SLOT,
+        expected,
         worker,
         lease: this.now() + lease,
         epoch,
@@ -202,7 +211,7 @@ export class FakeStore
     const jobs = own.map((id) => ({
       handed: { id, epoch: this.jobs.get(id)!.epoch },
       earliest: 0,
-      latest: this.now() + 2 * TOO_FAR,
+      latest: this.jobs.get(id)!.expected + TOO_FAR + error,
       job: this.#jobOf(id),
     }))
     return { interval, tolerance, pattern: '*', jobs }

@@ -72,6 +72,22 @@ describe('the jobs of a fast bucket', () => {
     expectEmpty(stage)
   })
 
+  test('keep the rate again after a halt on a slow way: those that are too late ask for their slots, and no more come until then', async () => {
+    const { stage, first } = await fast(999)
+    stage.store.trip = () => [10_000, 10_000]
+    stage.take(first)
+    await stage.pass(1_000)
+    expect(calls(stage, 'gate')).toEqual(['gate a1'])
+    stage.stall(400)
+    await stage.pass(1_500)
+    const asked = calls(stage, 'gate').length
+    expect(asked).toBeGreaterThan(10)
+    const from = stage.starts.length
+    await stage.pass(1_000)
+    expect(stage.starts.length - from).toBeGreaterThan(190)
+    expect(calls(stage, 'gate')).toHaveLength(asked)
+  })
+
   test('within the tolerance lateness does not move the grid', async () => {
     const { stage, first } = await fast(20)
     stage.take(first)
