@@ -104,6 +104,26 @@ describe('the worker that has the first job of a fast bucket', () => {
     expect(unsure.jobs.map(({ latest }) => latest)).toEqual([0.28, 0.29, 0.3, 0.31].map(at))
   })
 
+  it.each<[string, (stage: RedisStage) => Promise<unknown>]>([
+    ['a turn', (stage) => stage.admit('~caller~1', 0.001, { isTurn: true })],
+    [
+      'others, since the limit became slow',
+      async (stage) => {
+        await stage.backend.rules.change({ kind: 'set', rule: parseRule('*', '99, 30/s') }, at(0.001))
+        await stage.lineUp('ab', 0.001)
+      },
+    ],
+  ])('starts none of them later also where behind them is handed over: %s', async (_, come) => {
+    const { stage, first, jobs } = await running('vwxyz')
+    await come(stage)
+    await stage.start(first, 0.001)
+    await stage.claim(0.002, { lookAhead: 250_000 })
+    expect(await stage.views.audit()).toMatchObject({ handed: expect.toSatisfy((handed) => handed > 4) })
+    const { departsAt } = await stage.backend.verbs.freeze('a', SECOND, at(0.003))
+    expect(departsAt).toBe(at(0.04))
+    expect(jobs.at(-1)!.latest).toBe(at(0.29))
+  })
+
   it('hears again of jobs that it does not know, and gets no others with them', async () => {
     const { stage, first, jobs } = await running('vwxyz')
     const again = await stage.follow(first.epoch, 0.001)

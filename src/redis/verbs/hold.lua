@@ -56,11 +56,16 @@ else
   reschedule_from(bucket, meta, from)
 end
 
--- When the last job departs that a worker was given to start without asking for its slot, as far as is known; 0: there is none.
+-- When the last job departs that a worker was given to start without asking for its slot, as far as is known; 0: there is none. A few
+-- that have no slot may stand behind it: turns, and others since the limit was changed.
 local function last_of_run()
   if bucket.isTotal or bucket.inHanded == 0 then return 0 end
-  local is_readable, state = pcall(read_state, parse_member(redis.call('LINDEX', K.handed .. bucket.suffix, -1) or ''))
-  return is_readable and state.state == 'granted' and state.slot or 0
+  local members = redis.call('LRANGE', K.handed .. bucket.suffix, 0, -1)
+  for index = #members, 1, -1 do
+    local is_readable, state = pcall(read_state, parse_member(members[index]))
+    if is_readable and state.state == 'granted' then return state.slot end
+  end
+  return 0
 end
 
 local departs_at = math.max(bucket.grantedSlot, last_of_run())
