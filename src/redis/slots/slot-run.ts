@@ -55,7 +55,9 @@ export class SlotRun {
     if (this.#pace === undefined || this.#from === undefined || last === undefined) return undefined
     const { tolerance, pattern } = this.#pace
     const localSlot = this.#from + this.#step
-    const opensAt = Math.max(localSlot, last.localAt + EVEN * this.#spacing)
+    // The last start may have been late within a tolerance that is smaller now.
+    const gap = Math.max(EVEN * this.#spacing, this.#spacing - tolerance)
+    const opensAt = Math.max(localSlot, last.localAt + gap)
     const startAt = last.at + (opensAt - last.localAt)
     if (startAt >= latest) {
       // As will those behind it, which are as late: more of them would never catch up.

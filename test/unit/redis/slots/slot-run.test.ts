@@ -37,3 +37,22 @@ test('nothing follows where the store knows no interval: the next job asks for i
   expect(run.isStopped).toBe(true)
   expect(run.grant(NEXT)).toBeUndefined()
 })
+
+test.each([
+  [1_000, 92],
+  [20, 99.8],
+  [0, 100],
+])(
+  'where the tolerance became %i us, a late start does not bring the next one closer than that allows',
+  (tolerance, percent) => {
+    const run = started()
+    run.follow({ ...PACE, interval: 10_000 })
+    const granted = run.grant(NEXT)!
+    const late = granted.slot + 700
+    run.started({ localAt: late, at: late }, granted)
+    run.follow({ ...PACE, interval: 10_000, tolerance })
+    const { startAt } = run.grant(NEXT)!
+    expect(startAt - late).toBeGreaterThanOrEqual(percent * 100)
+    expect(startAt - late).toBeLessThan(percent * 100 + 120)
+  },
+)
