@@ -6,21 +6,11 @@ import type { FollowingJob, FollowRequest } from '../../src/redis/verbs/follow.t
 import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import { at, msAt } from '../support/backend-driver.ts'
 import { BACK, COMPLETED, RedisStage } from './redis-stage.ts'
+import { FAST, running } from './running.ts'
 
-const FAST = '99, 100/s'
 const STEP = 0.01
 
 const ids = (jobs: readonly FollowingJob[]) => jobs.map(({ job: { id } }) => id).join('')
-
-/** A fast bucket whose first job has a slot at second 0, and what follows it. */
-async function running(line: string, limits: Parameters<typeof RedisStage.open>[0] = FAST) {
-  const stage = await RedisStage.open(limits)
-  await stage.lineUp(line, 0)
-  const [first] = await stage.hand(0, 250)
-  expect(await stage.gate(first!, 0)).toMatchObject({ kind: 'granted', mayRun: line.length > 1 })
-  const { jobs } = await stage.follow(first!.epoch, 0)
-  return { stage, first: first!, jobs, following: jobs.map(({ handed }) => handed) }
-}
 
 async function granted(stage: RedisStage, job: HandedJob, seconds: number) {
   // Its slot is a missed one by then.
@@ -90,38 +80,6 @@ describe('the worker that has the first job of a fast bucket', () => {
     const answer = await stage.gate(following[1]!, STEP + late)
     expect(answer).toMatchObject({ kind: 'granted', slot: at(next), job: { attempt: 1 } })
     await stage.balances()
-  })
-
-  it('starts none of them later than a quarter of a second after the slot that a pause waits for', async () => {
-    const { stage, jobs } = await running('vwxyz')
-    const { departsAt } = await stage.backend.verbs.pause('a', at(0.001))
-    expect(departsAt).toBe(at(0.04))
-    expect(jobs.map(({ latest }) => latest)).toEqual([0.26, 0.27, 0.28, 0.29].map(at))
-    const again = await stage.follow(0, 0.002, { most: 0 })
-    expect(again.jobs.map(({ latest }) => latest)).toEqual(jobs.map(({ latest }) => latest))
-    // It takes off by how much its clock may be wrong.
-    const unsure = await stage.follow(0, 0.002, { most: 0, error: 0.02 * SECOND })
-    expect(unsure.jobs.map(({ latest }) => latest)).toEqual([0.28, 0.29, 0.3, 0.31].map(at))
-  })
-
-  it.each<[string, (stage: RedisStage) => Promise<unknown>]>([
-    ['a turn', (stage) => stage.admit('~caller~1', 0.001, { isTurn: true })],
-    [
-      'others, since the limit became slow',
-      async (stage) => {
-        await stage.backend.rules.change({ kind: 'set', rule: parseRule('*', '99, 30/s') }, at(0.001))
-        await stage.lineUp('ab', 0.001)
-      },
-    ],
-  ])('starts none of them later also where behind them is handed over: %s', async (_, come) => {
-    const { stage, first, jobs } = await running('vwxyz')
-    await come(stage)
-    await stage.start(first, 0.001)
-    await stage.claim(0.002, { lookAhead: 250_000 })
-    expect(await stage.views.audit()).toMatchObject({ handed: expect.toSatisfy((handed) => handed > 4) })
-    const { departsAt } = await stage.backend.verbs.freeze('a', SECOND, at(0.003))
-    expect(departsAt).toBe(at(0.04))
-    expect(jobs.at(-1)!.latest).toBe(at(0.29))
   })
 
   it('hears again of jobs that it does not know, and gets no others with them', async () => {
@@ -335,7 +293,7 @@ describe('what did not start', () => {
     await stage.start(first, 0)
     await stage.backend.rules.change({ kind: 'set', rule: parseRule('*', '9, 1/s') }, at(0.001))
     expect(await stage.start(following[0]!, STEP)).toBe(true)
-    expect(await stage.follow(following[1]!.epoch, 0.011)).toMatchObject({ interval: 1e6, jobs: [] })
+    expect(await stage.follow(following[1]!.epoch, 0.011)).toMatchObject({ interval: 0, jobs: [] })
     expect(await stage.gate(following[1]!, 0.012)).toEqual({ kind: 'returned' })
     await stage.balances()
     expect(await stage.startOfHead(0.5, 5)).toBeCloseTo(1.01, 2)

@@ -8,7 +8,8 @@
 --          number of requests, then for each: key, last epoch of its jobs of which the worker knows | 0, how many more it takes
 -- Answers  { now, version of the rule book, answer, ... }, up to the first request for which there is no time left, where an answer is
 --          { 'run', interval, tolerance, pattern, then for each job: id, epoch, when it may start at the earliest, beside the pace | 0, latest
---          start, cost, settings, data, admittedAt, attempt, fence, traceparent | '' }; 0, 0 and '' where there is no bucket | { 'foreign' }
+--          start, cost, settings, data, admittedAt, attempt, fence, traceparent | '' }; the interval is 0 where none may follow another, and
+--          where there is no bucket | { 'foreign' }
 
 -- To grant one takes a tenth of what a call may take. Each request may have one beside those.
 local MOST = 25
@@ -89,7 +90,7 @@ local function answer_to(key, known, most, share)
   local is_readable, bucket = pcall(read_bucket, key)
   if not is_readable then return { 'foreign' } end
   if not bucket then return { 'run', 0, 0, '' } end
-  local answer = { 'run', text(bucket.interval), text(bucket.tolerance), bucket.pattern }
+  local answer = { 'run', text(usage.is_fast(bucket) and bucket.interval or 0), text(bucket.tolerance), bucket.pattern }
   -- None waits behind the one that the worker has. Many a question finds that.
   if most > 0 and bucket.inHanded + bucket.inLine + retrying(bucket) <= 1 then return answer end
   local is_whole, has_rest = pcall(has_all, bucket, known, most == 0, answer)

@@ -47,6 +47,7 @@ export interface FollowingJob {
 
 /** The next jobs of a bucket, and the pace at which they start: microseconds from one to the next for each cost unit. */
 export interface FollowAnswer {
+  /** 0: none may follow another. */
   readonly interval: number
   readonly tolerance: number
   readonly pattern: string
