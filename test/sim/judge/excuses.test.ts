@@ -216,10 +216,11 @@ test('a job before it that came back and has not started since does not take the
     )
   expect(handed([], cameBack('first', 8), cameBack('lost', 8.5))).toEqual([0, 1, 2])
   expect(handed([], cameBack('first', 8.5), cameBack('lost', 8.5))).toEqual([0, 1, 2])
-  // One that has started since, one that came back without a slot, and one that comes back later.
+  // One that is still with nobody may be overtaken, too.
+  expect(handed([], cameBack('lost', 8.5), cameBack('first', 9))).toEqual([0, 2, 1])
+  // One that has started since, and one that came back without a slot.
   expect(handed(ran('first', 8.2), cameBack('first', 8), cameBack('lost', 8.5))).toEqual([0, 1, 1])
   expect(handed([], cameBack('first', 8, false), cameBack('lost', 8.5))).toEqual([0, 1, 1])
-  expect(handed([], cameBack('lost', 8.5), cameBack('first', 9))).toEqual([0, 1, 1])
   // Those that come back without a slot keep their order.
   expect(handed([], cameBack('first', 8), cameBack('lost', 8.5, false))).toEqual([0, 1, 1])
 })

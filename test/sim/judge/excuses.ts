@@ -300,7 +300,7 @@ function crashesOf(
   return [
     { type: 'crash', at: from, handed: 0 },
     ...came.map((job) => {
-      const others = job.mayHaveStarted ? lostBefore(job, recovered) : NONE
+      const others = job.mayHaveStarted ? lostBefore(job, recovered, came) : NONE
       return { type: 'crash', at: job.at - 1, handed: 1 + countedBefore(job, seen, others) } as const
     }),
   ]
@@ -308,10 +308,17 @@ function crashesOf(
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** The jobs that may have started, and came back before this one did or with it: they have lost their places, too. */
-function lostBefore(job: Recovered, recovered: readonly Recovered[]): ReadonlySet<string> {
-  const before = recovered.filter((one) => one !== job && one.at <= job.at && one.mayHaveStarted)
-  return new Set(before.map(({ id }) => id))
+/**
+ * The jobs that may have started, and came back before this one did, or with it, or of which nobody knows yet, since they come back
+ * after it for the same silence: they have lost their places, too.
+ */
+function lostBefore(
+  job: Recovered,
+  recovered: readonly Recovered[],
+  came: readonly Recovered[],
+): ReadonlySet<string> {
+  const others = [...recovered.filter(({ at }) => at <= job.at), ...came.filter(({ at }) => at > job.at)]
+  return new Set(others.flatMap((one) => (one !== job && one.mayHaveStarted ? [one.id] : [])))
 }
 
 /**
