@@ -71,6 +71,33 @@ describe('a clock that is set back by ten minutes', () => {
     expect(handed).toEqual(['x'])
   })
 
+  it.each([
+    ['was ever heard', false],
+    ['was heard since', true],
+  ])(
+    'holds up no child of a total for which another was admitted since, where no worker %s',
+    async (_, isHeard) => {
+      const stage = await RedisStage.open({ 'f/': '9, 4/s', '*': '9, 1/s' })
+      stage.isSilent = true
+      if (isHeard) await stage.claim(-700)
+      for (const [id, seconds] of [
+        ['a', 0],
+        ['b', -600],
+      ] as const) {
+        await stage.admit(id, seconds, { key: `f/${id}` })
+      }
+      const handed: string[] = []
+      for (let second = -598; second < -590; second++) {
+        for (const job of await stage.hand(second)) {
+          handed.push(job.id)
+          await stage.gate(job, second)
+          await stage.start(job, second)
+        }
+      }
+      expect(handed.toSorted()).toEqual(['a', 'b'])
+    },
+  )
+
   it('asks no producer to come back in the old time, before a claim has looked at the bucket', async () => {
     for (const isStarted of [false, true]) {
       const { stage, first } = await granted('xyz', '3, 1/s')

@@ -37,7 +37,7 @@ end
 if (#ARGV + 1 - at) % 5 ~= 0 then refuse_arguments() end
 for at_kind = at + 2, #ARGV, 5 do if not kinds[ARGV[at_kind]] then refuse_arguments() end end
 -- Before a bucket is read, whose freeze moves back with the clock. The lease of a new turn must not move back with those from before.
-if now < meta.heardAt then note_activity(meta, now) end
+heed_clock(meta, now)
 
 -- A repeated id is a replay of the first request with it under the same first segment, in this call or in an earlier one.
 local jobs, kind_of, first_of, buckets, others, numbers, has_twins = {}, {}, {}, {}, {}, meta.numbers, false

@@ -15,7 +15,7 @@ local meta = read_meta()
 local job, name = find_job(id, ARGV[7], read_job)
 if not job then return { 'none' } end
 -- What ends now must not count as ended that much earlier when the step is noted.
-if now < meta.heardAt then note_activity(meta, now) end
+heed_clock(meta, now)
 local state = read_state(name)
 local answer = { 'ok', text(now), job.key, text(job.cost), text(state.attempt) }
 -- The same request again, after its answer was lost.

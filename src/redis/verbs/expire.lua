@@ -14,7 +14,7 @@ local replayed = replayed_sweep(ARGV[3], ARGV[4])
 if replayed then return replayed end
 local meta = read_meta()
 -- What ends now must not count as ended that much earlier when the step is noted.
-if now < meta.heardAt then note_activity(meta, now) end
+heed_clock(meta, now)
 local answer, left = { text(now) }, MOST_SWEPT
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', K.deadlines, '-inf', now, 'LIMIT', 0, MOST_SWEPT)) do
   if left <= 0 or usage.is_enough(MOST_SWEPT - left) then break end

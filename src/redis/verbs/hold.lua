@@ -32,7 +32,7 @@ local rule = read_rule(10, book)
 local refusal = outdated(meta, book, number(ARGV[9]))
 if refusal then return refusal end
 -- A new freeze must not be moved back with those from before the step. And a step must be seen that comes before any worker has called.
-if now < meta.heardAt or meta.heardAt == 0 then note_activity(meta, now) end
+if meta.heardAt == 0 then note_activity(meta, now) else heed_clock(meta, now) end
 if is_total(key) and rule.chain ~= '' and (family.total(key) or verb == 'freeze' or verb == 'pause') then family.keep_chain(rule.chain, book, now) end
 local bucket = (is_total(key) and family.total or read_bucket)(key)
 if not bucket and (verb == 'resume' or verb == 'unfreeze') then return answered(0, 0) end

@@ -25,19 +25,23 @@ local function begin_rewind(meta)
   redis.call('HSET', K.meta, 'rewind', '0')
 end
 
+-- Since the last call of a scheduler or worker jobs may have been admitted, and then the clock may have been set back by less than the
+-- time since: then they are too far ahead.
+local function doubt_times(meta, now)
+  if now - meta.heardAt <= SILENCE then return end
+  for _, name in ipairs({ 'due', 'turns' }) do
+    -- A foreign value is found by what needs the value.
+    local far = redis.pcall('ZCOUNT', K[name], now + SILENCE, '+inf')
+    if type(far) == 'number' and far > 0 then begin_rewind(meta) end
+  end
+end
+
 -- Notes a call of a scheduler or worker. Time passes for leases only while there are such calls: after a silence, in which Redis
 -- may have been out of reach, every lease is extended by the length of the silence. Where the clock was set back, leases and
 -- freezes are moved back with it, and losses and moves of the clock. `grace`: an extra extension, for workers that have to reconnect.
 local function note_activity(meta, now, grace)
   local gap = now - meta.heardAt
-  -- Since the last such call jobs may have been admitted, and then the clock may have been set back by less than the time since.
-  if gap > SILENCE then
-    for _, name in ipairs({ 'due', 'turns' }) do
-      -- A foreign value is found by what needs the value.
-      local far = redis.pcall('ZCOUNT', K[name], now + SILENCE, '+inf')
-      if type(far) == 'number' and far > 0 then begin_rewind(meta) end
-    end
-  end
+  doubt_times(meta, now)
   if meta.heardAt ~= 0 and gap > SILENCE then forward.doubt(meta, now, gap) end
   if meta.heardAt ~= 0 and (grace or gap > SILENCE or gap < 0) then
     local lift = gap + (grace or 0)
@@ -60,6 +64,12 @@ local function note_activity(meta, now, grace)
     meta.heardAt = now
     redis.call('HSET', K.meta, 'heardAt', now)
   end
+end
+
+-- Looks at the clock in a call that is none of a scheduler or worker. A total stands where the first below it does: what the call does to
+-- that may hide that another one is too far ahead.
+local function heed_clock(meta, now)
+  if now < meta.heardAt then note_activity(meta, now) elseif meta.hasTotals then doubt_times(meta, now) end
 end
 
 -- Notices a restart or failover, which may have lost the latest starts; each may have cost as much as the costliest job so far. It
