@@ -60,7 +60,7 @@ export class SlotRun {
     const opensAt = Math.max(localSlot, last.localAt + gap)
     const startAt = last.at + (opensAt - last.localAt)
     if (startAt >= latest) {
-      // As will those behind it, which are as late: more of them would never catch up.
+      // Those behind it are as late, and more of them would never catch up.
       this.asksAt = 0
       return undefined
     }

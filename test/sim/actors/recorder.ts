@@ -219,6 +219,7 @@ export class Recorder {
     const time = (atMs: number) => this.timeOf(atMs)
     // Times to come follow the clock of the store as it goes now.
     const later = (fromMs: number, toMs: number) => time(fromMs) + (toMs - fromMs) * MS
+    // What is asked for before that waits for it.
     void shaper.ready().then(
       () => this.answeredAt.set(process, process.read()),
       () => undefined,

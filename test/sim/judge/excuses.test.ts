@@ -216,7 +216,7 @@ test('a job before it that came back and has not started since does not take the
     )
   expect(handed([], cameBack('first', 8), cameBack('lost', 8.5))).toEqual([0, 1, 2])
   expect(handed([], cameBack('first', 8.5), cameBack('lost', 8.5))).toEqual([0, 1, 2])
-  // One that is still with nobody may be overtaken, too.
+  // A job whose lease ends later may be overtaken, too.
   expect(handed([], cameBack('lost', 8.5), cameBack('first', 9))).toEqual([0, 2, 1])
   // One that has started since, and one that came back without a slot.
   expect(handed(ran('first', 8.2), cameBack('first', 8), cameBack('lost', 8.5))).toEqual([0, 1, 1])

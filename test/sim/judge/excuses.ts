@@ -41,8 +41,10 @@ interface Blindness {
   readonly hasBroken: boolean
   /** Meanwhile Redis was away for all, so that leases were extended that had not ended by then. */
   readonly outages: readonly Outage[]
-  /** Its last part, before which the process can have renewed its leases; absent: it cannot have, or there is none. */
-  readonly last?: (Blindness & { readonly renewedFrom: number }) | undefined
+  /** The process renewed its leases just before, but not before this time. Absent: nothing is known of that. */
+  readonly renewedFrom?: number
+  /** Its last part, if the process can have renewed its leases before that. */
+  readonly last?: Blindness | undefined
 }
 
 type Outage = Pick<Silence, 'from' | 'until' | 'isRestart'>
@@ -107,7 +109,10 @@ export function travelOf({ network, faults }: Plan): number {
   )
 }
 
-/** Silences between which the process need not have renewed its leases count as one, and also as two where it can have. */
+/**
+ * Silences between which the process may have renewed no lease count as one. Where it may have renewed some, the last of them also
+ * counts alone.
+ */
 function blindness(plan: Plan, silences: readonly Silence[], lease: number): Blindness[] {
   const result: Blindness[] = []
   let silentUntil = 0
@@ -207,17 +212,10 @@ function leastLeft(plan: Plan, lease: number): number {
   return (lease * 2) / 3 - IMPRECISE - travelOf(plan) - 4 * computing
 }
 
-/** @param renewedFrom no lease was renewed before, if any was */
-function isExcused(
-  plan: Plan,
-  blind: Blindness,
-  lease: number,
-  leftAt: number,
-  renewedFrom = Number.NEGATIVE_INFINITY,
-): boolean {
-  const { from, until, isDeath, isForAll, outages, last } = blind
+function isExcused(plan: Plan, blind: Blindness, lease: number, leftAt: number): boolean {
+  const { from, until, isDeath, isForAll, outages, renewedFrom = Number.NEGATIVE_INFINITY, last } = blind
   if (isDeath) return true
-  if (last !== undefined && isExcused(plan, last, lease, leftAt, last.renewedFrom)) return true
+  if (last !== undefined && isExcused(plan, last, lease, leftAt)) return true
   // A process that closes while the store is away does not wait for it beyond its leases.
   const isLeaving = leftAt <= until
   const whole = (lease - IMPRECISE - travelOf(plan)) * 1_000
@@ -309,8 +307,8 @@ function crashesOf(
 const NONE: ReadonlySet<string> = new Set()
 
 /**
- * The jobs that may have started, and came back before this one did, or with it, or of which nobody knows yet, since they come back
- * after it for the same silence: they have lost their places, too.
+ * Other jobs that may have started, and have lost their places, too: those that came back before this one or with it, and those of the
+ * same silence whose leases end later.
  */
 function lostBefore(
   job: Recovered,

@@ -65,7 +65,7 @@ export function judge(
   const { lasting, parts } = partsOfTotals(history, plan, record.unset, scene.struck, lagBefore)
   const isUnfinished = rest === undefined
   const around = judgeAroundLosses(lasting, scene.struck, lagBefore, isUnfinished, handedBelowTotals(plan))
-  // Its own handler may end a process: what it had is with nobody until its leases end, as after any fault.
+  // A handler may end its own process. The jobs of that process wait for the end of its leases, as after any fault.
   const struck = [...scene.struck, ...silences.filter(({ isDeath }) => isDeath)]
   const breaches = around.filter(
     (breach) =>

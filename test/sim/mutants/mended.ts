@@ -142,8 +142,8 @@ export const MENDED: readonly Mutant[] = [
       },
       {
         file: `${LIB}/loss.lua`,
-        find: '  meta.fence = meta.fence <= least and least or meta.fence + LONGEST_LOSS + since\n',
-        replace: '',
+        find: 'meta.fence, meta.epoch = above_lost(meta, meta.fence, now), above_lost',
+        replace: 'meta.epoch = above_lost',
       },
     ],
   },

@@ -11,14 +11,18 @@ do
   -- More than any limit admits.
   local ANY_COST = 9007199254740992
 
+  -- A stamp above all that were lost: none of those was further ahead of the clock than a loss may reach back, also after earlier losses,
+  -- since fewer than one is given out in a microsecond. A stamp that is further ahead shows that the clock was set back.
+  local function above_lost(meta, stamp, now)
+    local least = math.floor(now) + LONGEST_LOSS
+    if stamp <= least then return least end
+    return stamp + LONGEST_LOSS + (meta.lostAt > 0 and math.max(0, math.floor(now - meta.lostAt)) or 0)
+  end
+
   -- The last starts may be lost: in each bucket, a job of up to this cost, by default of any, may have started just now.
   function loss.note(meta, now, cost)
     cost = cost or ANY_COST
-    -- Stamps that were lost may be ahead of what is left of them, and of this clock, but by no more than these are: also where earlier losses
-    -- are lost with them, since there is less than one stamp for each microsecond. Where the clock was set back, they go on from what is left.
-    local least, since = math.floor(now) + LONGEST_LOSS, meta.lostAt > 0 and math.max(0, math.floor(now - meta.lostAt)) or 0
-    meta.fence = meta.fence <= least and least or meta.fence + LONGEST_LOSS + since
-    meta.epoch = meta.epoch <= least and least or meta.epoch + LONGEST_LOSS + since
+    meta.fence, meta.epoch = above_lost(meta, meta.fence, now), above_lost(meta, meta.epoch, now)
     redis.call('HSET', K.meta, 'fence', meta.fence, 'epoch', meta.epoch)
     if math.abs(now - meta.lostAt) < REMEMBERED then cost = math.max(cost, meta.lostCost) end
     meta.lostAt, meta.lostCost = now, cost
