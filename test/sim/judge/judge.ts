@@ -71,7 +71,11 @@ export function judge(
     (breach) =>
       breach.law !== 'L10' && breach.law !== 'L11' && countsForTotals(breach, plan, struck, lasting),
   )
-  const sets = judgeSets({ plan, struck: scene.struck, asked: record.asked }, lasting, lagBefore)
+  const sets = judgeSets(
+    { plan, struck: scene.struck, asked: record.asked, left: record.left },
+    lasting,
+    lagBefore,
+  )
   const ofParts = judgeParts(parts, scene.struck, lagBefore)
   const broken = [...breaches, ...sets, ...ofParts].filter(
     (breach) =>

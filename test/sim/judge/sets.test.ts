@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { parseLimit } from '../../../src/core/limit.ts'
 import type { HistoryEvent } from '../../../src/testing.ts'
 import type { Struck } from '../actors/faults.ts'
-import type { Asked } from '../actors/recorder.ts'
+import type { Asked, Left } from '../actors/recorder.ts'
 import type { Fault } from '../plan/fault.ts'
 import type { Plan } from '../plan/plan.ts'
 import { aPlan, SECOND } from './planted.ts'
@@ -42,6 +42,7 @@ interface Facts {
   readonly plan?: Partial<Plan>
   readonly struck?: readonly Struck[]
   readonly asked?: readonly Asked[]
+  readonly left?: readonly Left[]
   /** For so long a replaced limit may be used; seconds. */
   readonly settle?: number
 }
@@ -49,7 +50,7 @@ interface Facts {
 /** The breaches: laws, and when, in seconds. */
 function breaches(
   events: readonly HistoryEvent[],
-  { plan = {}, struck = [], asked = [], settle = 0 }: Facts = {},
+  { plan = {}, struck = [], asked = [], left = [], settle = 0 }: Facts = {},
 ) {
   const accepted = events.flatMap((event): HistoryEvent[] => {
     if (event.type !== 'start') return []
@@ -58,7 +59,7 @@ function breaches(
   })
   const [first, ...others] = events
   const history = [first!, ...accepted, ...others]
-  const found = judgeSets({ plan: aPlan(plan), struck, asked }, history, () => settle * SECOND)
+  const found = judgeSets({ plan: aPlan(plan), struck, asked, left }, history, () => settle * SECOND)
   return found.map(({ law, at }) => `${law} ${Math.round(at / 1_000) / 1_000}`)
 }
 
@@ -190,4 +191,16 @@ test('a loss excuses what it can have taken, and nothing before or long after', 
     ...ran(2, 1.25, 2),
   ]
   expect(breaches(settledLate, { struck: loss(0.2) })).toEqual([])
+})
+
+test('a place that was given back is free, also where no answer came; where one came, from what it says', () => {
+  const turn: HistoryEvent = { ...started(1, 1), type: 'start', isHeld: true } as HistoryEvent
+  const events = [limit(ONE_AT_ONCE), turn, ...ran(2, 3)]
+  const at = (second: number) => ({ at: second * SECOND, key: 'k', fence: 1 })
+  expect(breaches(events)).toEqual(['L11 3'])
+  expect(breaches(events, { left: [at(2)] })).toEqual([])
+  expect(breaches(events, { left: [at(4)] })).toEqual(['L11 3'])
+  expect(
+    breaches([...events, { type: 'release', at: 4 * SECOND, id: 'j1', key: 'k' }], { left: [at(2)] }),
+  ).toEqual(['L11 3'])
 })

@@ -2,7 +2,7 @@ import { hasParts, type Limit } from '../../../src/core/limit.ts'
 import { isRolling } from '../../../src/core/quota.ts'
 import { type Breach, checkHistory, type HistoryEvent } from '../../../src/testing.ts'
 import type { Struck } from '../actors/faults.ts'
-import type { Asked } from '../actors/recorder.ts'
+import type { Asked, Left } from '../actors/recorder.ts'
 import { isLossy } from '../plan/fault.ts'
 import type { Plan } from '../plan/plan.ts'
 import { EPOCH } from '../world/process.ts'
@@ -18,6 +18,7 @@ export interface Sets {
   readonly plan: Plan
   readonly struck: readonly Struck[]
   readonly asked: readonly Asked[]
+  readonly left: readonly Left[]
 }
 
 /**
@@ -32,11 +33,12 @@ export function judgeSets(
   history: readonly HistoryEvent[],
   settleBefore: (at: number) => number,
 ): Breach[] {
-  const { plan, asked } = known
+  const { plan, asked, left } = known
   if (!history.some((event) => event.type === 'limit' && hasParts(event.limit))) return []
   const granted = USABLE + 4 * travelOf(plan) * 1_000
   const lag = granted + longestAnswer(asked)
-  const whole = [...history, ...unanswered(asked, history)].sort((a, b) => a.at - b.at)
+  const unheard = [...unanswered(asked, history), ...unansweredReleases(left, history)]
+  const whole = [...history, ...unheard].sort((a, b) => a.at - b.at)
   const breaches = spansOf(known, granted).flatMap(({ from, until }) => {
     const before = new Set(
       whole.flatMap((event) => (event.type === 'start' && event.at < from ? [nameOf(event)] : [])),
@@ -155,4 +157,15 @@ function unanswered(asked: readonly Asked[], history: readonly HistoryEvent[]): 
     least.set(name, { ...event, at: least.get(name)?.at ?? event.at, amounts: Object.fromEntries(counted) })
   }
   return [...least.values()]
+}
+
+/** A place that was given back, or held for as long as it might be, may be free from then on, also where no answer came. */
+function unansweredReleases(left: readonly Left[], history: readonly HistoryEvent[]): HistoryEvent[] {
+  const released = new Set(history.flatMap((event) => (event.type === 'release' ? [event.id] : [])))
+  const starts = new Map(history.flatMap((event) => (event.type === 'start' ? [[nameOf(event), event]] : [])))
+  return left.flatMap(({ at, key, fence }): HistoryEvent[] => {
+    const start = starts.get(nameOf({ key, fence }))
+    if (start?.isHeld !== true || released.has(start.id)) return []
+    return [{ type: 'release', at: Math.max(at, start.at), id: start.id, key }]
+  })
 }
