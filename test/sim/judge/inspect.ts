@@ -35,7 +35,7 @@ const LASTING =
 const OF_DELIVERIES = /^\{vr:sim:\d+\}:rope:/
 
 /** What BullMQ lets lie until it looks for stalled deliveries. */
-const STALLED = /^(\{vr:sim:\d+\}:rope:)(?:active|.*_e\d+)$/
+const STALLED = /^(\{vr:sim:\d+\}:rope:)(?:active|stalled|.*_e\d+)$/
 /** What Redis drops by itself. */
 const LOCK = /^\{vr:sim:\d+\}:rope:.*_e\d+:lock$/
 /** BullMQ looks every five seconds; milliseconds. */
