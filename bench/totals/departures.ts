@@ -49,13 +49,18 @@ interface Handed {
 /** The jobs of the first departures are not counted: meanwhile code is compiled, and on Redis children join. */
 const WARM_UP = 0.2
 
+/** Each child gets as many, and none has started its last one when the count ends: so all of them have work all the time. */
+function jobsFor(children: number, departures: number): number {
+  return children * (Math.ceil(departures / children) + 1)
+}
+
 async function inMemory(children: number, departures: number, isTotal: boolean): Promise<number> {
   const limits = {
     '*': '1000000, 100000/s, tolerance 10ms',
     ...(isTotal && { 'a/': '10000000, 1000000/s, tolerance 10ms' }),
   }
   const shaper = new Shaper<number>('bench', { limits })
-  const jobs = Math.max(children, departures)
+  const jobs = jobsFor(children, departures)
   for (let first = 0; first < jobs; first += BATCH) {
     const length = Math.min(BATCH, jobs - first)
     await shaper.enqueueMany(
@@ -92,7 +97,7 @@ async function onRedis(children: number, departures: number, isTotal: boolean): 
   const { verbs, open } = await backendOf(connection, limits)
   await open()
   let now = START
-  const jobs = Math.max(children, departures)
+  const jobs = jobsFor(children, departures)
   for (let first = 0; first < jobs; first += BATCH / 2) {
     const length = Math.min(BATCH / 2, jobs - first)
     const some = Array.from({ length }, (_, n) => {
