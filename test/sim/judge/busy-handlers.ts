@@ -1,6 +1,6 @@
 import type { Seen } from '../actors/recorder.ts'
 import type { Plan } from '../plan/plan.ts'
-import type { Trouble } from './troubles.ts'
+import { type Circumstances, gapsOf, type Life, type Span, type Trouble, without } from './troubles.ts'
 
 /** A handler that ends makes room for the next job in that time, in a worker whose handlers were all busy; microseconds. */
 const TAKES_NEXT = 2_000_000
@@ -14,23 +14,22 @@ interface Worker {
 }
 
 /**
- * When a worker had no handler free for a key: all ran, or those that did not were kept for other first segments, or for other
- * keys of its own (what `docs/guarantees.md` says of handlers). A history does not tell which of them the worker remembered, so
- * all of the run count.
+ * When no worker had a handler free for a key: in each that was there and heard all ran, or those that did not were kept for other
+ * first segments, or for other keys of its own (what `docs/guarantees.md` says of handlers). A history does not tell which of them
+ * the worker remembered, so all of the run count.
  */
-export function busy(plan: Plan, seen: readonly Seen[]): Trouble[] {
+export function busy({ plan, silences, lives }: Circumstances, seen: readonly Seen[]): Trouble[] {
   const keys = plan.keys.map(({ key }) => key)
-  const troubles: Trouble[] = []
+  const full = new Map<string, (Span & { readonly key: string })[]>()
   const known = new Map<string, Worker>()
   const note = (by: string, at: number) => {
     const { handlers, running, fullSince } = known.get(by)!
     for (const key of keys) {
-      const since = fullSince.get(key)
+      const from = fullSince.get(key)
       if (!isFull(handlers, [...running.values()], key, keys)) {
-        if (since !== undefined)
-          troubles.push({ from: since, until: at, bound: TAKES_NEXT, adds: 0, what: `${by} busy`, key })
+        if (from !== undefined) full.set(by, [...(full.get(by) ?? []), { key, from, until: at }])
         fullSince.delete(key)
-      } else if (since === undefined) fullSince.set(key, at)
+      } else if (from === undefined) fullSince.set(key, at)
     }
   }
   for (const { by, event } of seen.toSorted((a, b) => a.event.at - b.event.at)) {
@@ -48,18 +47,25 @@ export function busy(plan: Plan, seen: readonly Seen[]): Trouble[] {
     note(by, event.at)
   }
   for (const [by, { fullSince }] of known) {
-    for (const [key, from] of fullSince) {
-      troubles.push({
-        from,
-        until: Number.POSITIVE_INFINITY,
-        bound: TAKES_NEXT,
-        adds: 0,
-        what: `${by} busy`,
-        key,
-      })
-    }
+    const last = [...fullSince].map(([key, from]) => ({ key, from, until: Number.POSITIVE_INFINITY }))
+    full.set(by, [...(full.get(by) ?? []), ...last])
   }
-  return troubles
+  const workers = lives.filter(({ name }) => name.startsWith('worker'))
+  return keys.flatMap((key) => {
+    const fullFor = (name: string) => (full.get(name) ?? []).filter((span) => span.key === key)
+    const holesOf = ({ name }: Life) => [
+      ...silences.filter(({ process, isDeath }) => process === name && !isDeath),
+      ...fullFor(name),
+    ]
+    const able = workers.flatMap((life) => without(life, holesOf(life)))
+    const isBusy = (gap: Span) =>
+      workers.some(({ name }) =>
+        fullFor(name).some(({ from, until }) => from < gap.until && until > gap.from),
+      )
+    return gapsOf(able)
+      .filter(isBusy)
+      .map((gap) => ({ ...gap, bound: TAKES_NEXT, adds: 0, what: 'workers busy', key }))
+  })
 }
 
 function isFull(handlers: number, running: readonly string[], key: string, keys: readonly string[]): boolean {

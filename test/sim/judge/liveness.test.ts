@@ -113,6 +113,65 @@ test('starts go on soon after another scheduler was killed, and after Redis is b
   expect(breaches([accepted('a', 9.9), started('a', 45)], stall)).toHaveLength(1)
 })
 
+test('an outage adds to what waits once, however many processes it is an outage for', () => {
+  const stall = (count: number): Facts => {
+    const names = Array.from({ length: count }, (_, index) => `worker-${index + 1}`)
+    const workers = names.map(() => TWO_WORKERS[0]!)
+    return {
+      plan: { workers },
+      lives: names.map((name) => ({ name, from: 0, until: NEVER })),
+      silences: names.map((name) => silence(name, 10, 20, { cause: 'everything' })),
+    }
+  }
+  expect(breaches([accepted('a', 9.9), started('a', 27.9)], stall(6))).toEqual([])
+  expect(breaches([accepted('a', 9.9), started('a', 28.1)], stall(1))).toHaveLength(1)
+  expect(breaches([accepted('a', 9.9), started('a', 28.1)], stall(6))).toHaveLength(1)
+})
+
+test('a process that begins works soon, and one that begins beside others excuses nothing for longer', () => {
+  const history = (at: number) => [accepted('a', 0.2), started('a', at)]
+  expect(breaches(history(3.4))).toEqual([])
+  expect(breaches(history(3.7))).toHaveLength(1)
+  const another = { lives: [...LIVES, { name: 'worker-2#2', from: 10 * SECOND, until: NEVER }] }
+  expect(breaches([accepted('a', 10.1), started('a', 13.3)], another)).toEqual([])
+  expect(breaches([accepted('a', 10.1), started('a', 13.7)], another)).toHaveLength(1)
+})
+
+test('a producer that is silent, slow, closed or killed keeps no accepted job from starting', () => {
+  const process = 'producer-1'
+  const late = (facts: Facts, at = 14) => breaches([accepted('a', 10.1), started('a', at)], facts)
+  const of = (fault: Extract<Struck['fault'], { part: string }>): Facts => ({
+    struck: [{ fault, process: fault.part, from: 10 * SECOND, until: 15 * SECOND }],
+  })
+  const close = (part: string) => of({ kind: 'close', part, at: 10_000, back: 5_000, until: 15_000 })
+  const { network } = aPlan()
+  const slow = (part: string) => {
+    return of({ kind: 'slow', part, at: 10_000, for: 5_000, ...network, until: 15_000 })
+  }
+  expect(late({ silences: [silence(process, 10, 15)] })).toHaveLength(1)
+  expect(late({ silences: [silence(process, 10.1, 10.1, { isDeath: true })] })).toHaveLength(1)
+  expect(late(close(process))).toHaveLength(1)
+  expect(late(slow(process))).toHaveLength(1)
+  expect([close('worker-1'), slow('worker-1')].map((facts) => late(facts))).toEqual([[], []])
+})
+
+test('a worker that is busy is no reason while another has a handler free', () => {
+  const workers = TWO_WORKERS.map((worker) => ({ ...worker, concurrency: 1 }))
+  const busy = [accepted('a', 10), started('a', 10.1), accepted('b', 11)]
+  const both = [...busy, started('b', 11.2, 'worker-2'), accepted('c', 12)]
+  const plan = { workers }
+  expect(breaches([...busy, started('b', 13, 'worker-2')], { plan })).toEqual([])
+  expect(breaches([...busy, started('b', 20, 'worker-2')], { plan })).toHaveLength(1)
+  expect(breaches([...both, ended('b', 30, 'worker-2'), started('c', 30.1, 'worker-2')], { plan })).toEqual(
+    [],
+  )
+  // The other one is not heard, or gone.
+  const silent = silence('worker-2', 10.5, 60)
+  expect(breaches([...busy, ended('a', 50), started('b', 50.1)], { plan, silences: [silent] })).toEqual([])
+  const gone = { plan, lives: [LIVES[0]!, { ...LIVES[1]!, until: 10 * SECOND }] }
+  expect(breaches([...busy, ended('a', 50), started('b', 50.1)], gone)).toEqual([])
+})
+
 test('the lease of a killed worker lasts longer by a time in which no scheduler was heard', () => {
   const workers = TWO_WORKERS.map((worker) => ({ ...worker, scheduler: false }))
   const kill = killed('worker-1', 12)

@@ -50,7 +50,7 @@ export function judgeLiveness(
   asking: Asking = { asked: [], recovered: [] },
 ): Failure[] {
   const { plan } = known
-  const troubles = [...troublesOf(known), ...busy(plan, seen), ...frozenUnheard(plan, seen)].sort(
+  const troubles = [...troublesOf(known), ...busy(known, seen), ...frozenUnheard(plan, seen)].sort(
     (a, b) => a.from - b.from,
   )
   const troublesOfKey = new Map(

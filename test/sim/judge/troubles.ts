@@ -9,6 +9,12 @@ export interface Life {
   readonly until: number
 }
 
+/** Microseconds. */
+export interface Span {
+  readonly from: number
+  readonly until: number
+}
+
 /** Something that may keep jobs from starting. Microseconds. */
 export interface Trouble {
   readonly from: number
@@ -35,6 +41,8 @@ export interface Circumstances {
 }
 
 const SECOND = 1_000_000
+/** Those that take part from the admission of a job to its end. */
+const HOLDS_JOBS = /^(?:worker|scheduler|caller)-/
 /** A handover has this lease until a worker takes it up; milliseconds. */
 const HANDOVER_LEASE = 2_000
 /** From the end of a lease until its job is in its line again and starts: leases are looked at every two seconds. Milliseconds. */
@@ -45,8 +53,8 @@ const AFTER_OUTAGE = 5 * SECOND
 const LOST_SLOTS = 0.5 * SECOND
 /** Starts go on so long after a scheduler was killed, by the contract; microseconds. */
 const AFTER_SCHEDULER = 2 * SECOND
-/** A process that begins works after that; microseconds. */
-const BEGINS = 3 * SECOND
+/** A process that begins works after that, beside the ways of calls; microseconds. */
+const BEGINS = 0.5 * SECOND
 /** A worker that closes waits so long for what was delivered to it; microseconds. */
 const CLOSES = 5 * SECOND
 /** Schedulers that have nothing to do call the store so often; milliseconds. */
@@ -63,7 +71,7 @@ export function troublesOf(known: Circumstances): Trouble[] {
     lives.filter(({ name }) => isScheduler(plan, name)),
   )
   return [
-    ...silences.map((silence) => {
+    ...silences.filter(isFelt).map((silence) => {
       const own = ofSilence(known, silence)
       return silence.isDeath
         ? lengthened(own, silence, known, unscheduled)
@@ -79,6 +87,17 @@ export function troublesOf(known: Circumstances): Trouble[] {
     ...unscheduled,
     ...unsure.map(({ from, until }) => trouble(from, until, 3 * SECOND, 'an answer is missing')),
   ].sort((a, b) => a.from - b.from)
+}
+
+/** Whether a silence can keep jobs from starting. What all processes share is one outage, and adds once to what waits. */
+function isFelt(silence: Silence, index: number, silences: readonly Silence[]): boolean {
+  if (silence.cause !== 'everything') return HOLDS_JOBS.test(silence.process)
+  const isSame = ({ cause, from, until, isRestart }: Silence) =>
+    cause === 'everything' &&
+    from === silence.from &&
+    until === silence.until &&
+    isRestart === silence.isRestart
+  return silences.findIndex(isSame) === index
 }
 
 /**
@@ -188,7 +207,6 @@ function ofSilence({ plan, struck }: Circumstances, silence: Silence): Trouble {
     return trouble(from, until, AFTER_OUTAGE, 'outage', liftOf({ from, until, isRestart }))
   }
   if (isDeath) {
-    if (process.startsWith('producer')) return trouble(from, until, 0, 'producer killed')
     if (process.startsWith('scheduler')) {
       // What it had claimed and not handed over waits for the end of that lease.
       const claimed = (HANDOVER_LEASE + RECOVERS) * 1_000
@@ -201,11 +219,12 @@ function ofSilence({ plan, struck }: Circumstances, silence: Silence): Trouble {
   return trouble(from, over, AFTER_OUTAGE, `${process} silent`)
 }
 
-function ofFault(plan: Plan, { fault, from, until }: Struck): Trouble[] {
+function ofFault(plan: Plan, { fault, process, from, until }: Struck): Trouble[] {
   switch (fault.kind) {
     case 'close':
-      return [trouble(from, until, CLOSES, `${fault.part} closed`)]
+      return HOLDS_JOBS.test(fault.part) ? [trouble(from, until, CLOSES, `${fault.part} closed`)] : []
     case 'slow':
+      if (process !== undefined && !HOLDS_JOBS.test(process)) return []
       return [trouble(from, until, AFTER_OUTAGE, 'slow link')]
     case 'restart':
       return [trouble(from, until, AFTER_OUTAGE + LOST_SLOTS + quarantineOf(plan), 'restart')]
@@ -235,18 +254,30 @@ function missing({ silences }: Circumstances, what: string, lives: readonly Life
     const own = silences.filter(({ process, isDeath }) => process === life.name && !isDeath)
     return without(life, own)
   })
-  const gaps: Trouble[] = []
-  let until = 0
-  for (const span of able.toSorted((a, b) => a.from - b.from)) {
-    if (span.from > until || until === 0) gaps.push(trouble(until, span.from, AFTER_OUTAGE, `no ${what}`))
-    until = Math.max(until, span.until)
-  }
-  if (until !== Number.POSITIVE_INFINITY) gaps.push(trouble(until, Number.POSITIVE_INFINITY, 0, `no ${what}`))
+  const gaps = gapsOf(able).map(({ from, until }) => {
+    // One that begins has nothing to find again.
+    const isBegin = until === Number.POSITIVE_INFINITY || lives.some((life) => life.from === until)
+    return trouble(from, until, isBegin ? BEGINS : AFTER_OUTAGE, `no ${what}`)
+  })
   // Each needs a moment before it works.
   return [...gaps, ...lives.map(({ from }) => trouble(from, from, BEGINS, `a ${what} begins`))]
 }
 
-function without(life: Life, holes: readonly Silence[]): { readonly from: number; readonly until: number }[] {
+/** When there is none of these. */
+export function gapsOf(spans: readonly Span[]): Span[] {
+  const gaps: Span[] = []
+  let until = 0
+  for (const span of spans.toSorted((a, b) => a.from - b.from)) {
+    if (span.from > until || until === 0) gaps.push({ from: until, until: span.from })
+    until = Math.max(until, span.until)
+  }
+  return until === Number.POSITIVE_INFINITY
+    ? gaps
+    : [...gaps, { from: until, until: Number.POSITIVE_INFINITY }]
+}
+
+/** What is left of a life without these. */
+export function without(life: Life, holes: readonly Span[]): Span[] {
   const spans = []
   let { from } = life
   for (const hole of holes.toSorted((a, b) => a.from - b.from)) {
