@@ -1,4 +1,4 @@
-import { type Breach, checkHistory, type HistoryEvent } from '../../../src/testing.ts'
+import type { HistoryEvent } from '../../../src/testing.ts'
 import { isTurnId } from '../../support/turn-id.ts'
 import type { Rest } from '../actors/direct.ts'
 import { parsedLimitOf } from '../actors/limit-of.ts'
@@ -19,7 +19,8 @@ import { isOfNewcomer } from './newcomers.ts'
 import { afterOwnSteps } from './own-steps.ts'
 import { judgeRefusals } from './refusals.ts'
 import { judgeRefusalsOfTotals, withoutRefusalsOfTotals } from './refusals-of-totals.ts'
-import { judgeSets, USABLE } from './sets.ts'
+import { judgeSets } from './sets.ts'
+import { judgeSlots } from './slots.ts'
 import { isOfSmallStep } from './small-steps.ts'
 import { judgeGivenUp, judgeStrayEnds } from './strays.ts'
 import { countsForTotals, handedBelowTotals, judgeParts, partsOfTotals } from './totals.ts'
@@ -85,7 +86,7 @@ export function judge(
       !isOfLostLimit(breach, scene.struck, lasting),
   )
   const failures: Failure[] = [
-    ...[...broken, ...judgeStandstill(scene, lasting)].map(({ law, at, message }) => ({
+    ...[...broken, ...judgeSlots(scene, lasting)].map(({ law, at, message }) => ({
       law,
       at,
       message,
@@ -101,23 +102,6 @@ export function judge(
     ...judgeErrors(scene),
   ]
   return { failures, history }
-}
-
-/**
- * A slot is granted at most 0.25 s ahead and may be used for 0.25 s, whatever keeps its worker busy: no start comes later than that
- * after the begin of a freeze or a pause, except where it is not known when that was.
- */
-function judgeStandstill({ plan, struck, unsure }: Scene, history: readonly HistoryEvent[]): Breach[] {
-  const lag = USABLE + 4 * travelOf(plan) * 1_000
-  const until = Math.min(
-    doubtfulFrom(struck),
-    ...struck.flatMap((one) => (one.fault.kind === 'step' ? [one.from] : [])),
-  )
-  const known = history.filter(({ at }) => at < until)
-  return checkHistory(known, { lag, settle: lag, unfinished: true }).filter(({ law, at, message }) => {
-    const isSure = !unsure.some((doubt) => doubt.from <= at && at <= doubt.until + lag)
-    return law === 'L2' && isSure && /while the key was (?:frozen|paused)/.test(message)
-  })
 }
 
 /** Whether the clock by which requests are refused was set. */
