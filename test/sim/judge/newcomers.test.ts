@@ -43,6 +43,17 @@ test('a start too early is excused in a worker that began as the clock was set f
   expect(isExcused('worker-2', 2.5, step(2.2, 5_000))).toBe(false)
 })
 
+test('a start of a newcomer is too early by no more than the clock was set forward', () => {
+  const isExcused = (missing: number, ...struck: readonly Struck[]) => {
+    const message = `came 73.000 ms after that of job "b", expected at least ${73 + missing}.000 ms`
+    return isOfNewcomer({ ...early(2.1), message }, { plan, lives, struck }, [start('worker-2', 2.1)])
+  }
+  expect(isExcused(500, step(2.01, 500))).toBe(true)
+  expect(isExcused(501, step(2.01, 500))).toBe(false)
+  expect(isExcused(600, step(2.01, 500), step(2.05, 100))).toBe(true)
+  expect(isExcused(600, step(2.01, 500), step(2.2, 100))).toBe(false)
+})
+
 test('no other breach is excused by a step of the clock', () => {
   const struck = [step(2.01, 5_000)]
   const seen = [start('worker-2', 2.1)]

@@ -34,12 +34,19 @@ export function isOfNewcomer(
   if (life === undefined) return false
   const travel = travelOf(plan)
   const short = shortGapOf(breach)
+  /** By how much the clock was set forward in all; milliseconds. */
+  const forwardUntil = (time: number) =>
+    struck.reduce(
+      (sum, { fault, from }) => (fault.kind === 'step' && from <= time ? sum + Math.max(0, fault.by) : sum),
+      0,
+    )
   return struck.some(({ fault, from }) => {
     if (fault.kind !== 'step' || fault.by <= 0 || at < from) return false
     const noticed = from + (NOTICED + travel) * 1_000
     const begins = from - (OPENS + 6 * travel) * 1_000
     if (readsFrom(life, seen) < begins) return false
-    if (at <= noticed) return true
+    const isExplained = short === undefined || short.least - short.gap <= forwardUntil(at)
+    if (at <= noticed) return isExplained
     if (lives.some((other) => other.until > noticed && readsFrom(other, seen) < begins)) return false
     // No process will ever report the step. So quotas forget earlier starts too soon, and a gap after one is too short, by the step at most.
     if (law === 'L10') return at <= from + longestWindow(plan, breach.key)
