@@ -46,6 +46,24 @@ test('what a loss can explain does not count', () => {
   expect(laws([accepted('a', 1)], [restart(20, { butLast: 500 })])).toEqual([])
 })
 
+test('what was accepted after a loss runs once, in order, and to its end', () => {
+  const lost = restart(2, 'nothing')
+  const limited = (...events: readonly HistoryEvent[]): HistoryEvent[] => [
+    { ...LIMIT, limit: parseLimit('9, 1/s') } as HistoryEvent,
+    accepted('old', 1),
+    ...events,
+  ]
+  const overtaken = [accepted('a', 3), accepted('b', 3.1), ...ran('b', 4), ...ran('a', 5)]
+  expect(laws(limited(accepted('a', 3), ...ran('a', 4)), [lost])).toEqual([])
+  expect(laws(limited(accepted('a', 3), ...ran('a', 4), ...ran('a', 5)), [lost])).toContain('L5')
+  expect(laws(limited(accepted('a', 3)), [lost])).toEqual(['L5'])
+  expect(laws(limited(...overtaken), [lost])).toEqual(['L4'])
+  // What was there before may have been forgotten: it ends unheard, or is asked for again.
+  expect(laws(limited(...ran('old', 4), accepted('old', 5), ...ran('old', 6)), [lost])).toEqual([])
+  expect(laws(limited(...overtaken), [lost, restart(3.5, 'nothing')])).toEqual([])
+  expect(laws(limited(...overtaken), [lost, restart(9, { butLast: 500 })])).toContain('L4')
+})
+
 test('a start too early counts whatever was lost', () => {
   const early = [accepted('a', 1), ...ran('a', 2), accepted('b', 2.1), ...ran('b', 2.2)]
   expect(laws(early, [restart(2.15, 'nothing')])).toEqual(['L2'])

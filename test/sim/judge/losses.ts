@@ -8,7 +8,8 @@ const UNDER_WAY = 2_000_000
 /**
  * Holds a history against the laws. What happened before the first fault is judged by how long news take where nothing is in
  * their way; what happened before the store lost its first write, or before its clock was set, in full and by itself: a later
- * loss explains nothing of it. Of the whole history counts what a loss cannot explain.
+ * loss explains nothing of it. Jobs that were accepted after a loss are in order and reach one end, as those of a run without one. Of
+ * the whole history counts what a loss cannot explain.
  *
  * @param lagBefore how long news may take in what happens before that time; microseconds
  * @param handed so much of the time of a total may be handed over and not have started; microseconds
@@ -32,8 +33,30 @@ export function judgeAroundLosses(
   const lag = lagBefore(Number.POSITIVE_INFINITY)
   const whole = checkHistory(history, { lag, settle: lag, handed, unfinished })
   const counted = isDoubtful ? whole.filter((breach) => counts(breach, lost.length > 0)) : whole
-  const all = [...before, ...counted]
+  const all = [...before, ...counted, ...judgeAfterLosses(history, struck, lag, unfinished)]
   return all.filter((breach, at) => all.findIndex(({ message }) => message === breach.message) === at)
+}
+
+/** Order, and one end for each: of the jobs that were accepted between a loss and the next, whatever was lost before. */
+function judgeAfterLosses(
+  history: readonly HistoryEvent[],
+  struck: readonly Struck[],
+  lag: number,
+  unfinished: boolean,
+): Breach[] {
+  const losses = struck.filter(({ fault }) => isLossy(fault)).toSorted((a, b) => a.until - b.until)
+  return losses.flatMap(({ until: from }, index) => {
+    const later = losses.slice(index + 1).map((loss) => firstLost(loss, struck))
+    const until = Math.min(...later)
+    const older = new Set(history.flatMap((event) => ('id' in event && event.at < from ? [event.id] : [])))
+    const part = history.filter((event) => {
+      if (event.type === 'audit' || event.at >= until) return false
+      return event.type === 'limit' || (event.at >= from && !('id' in event && older.has(event.id)))
+    })
+    const isOpen = unfinished || until < Number.POSITIVE_INFINITY
+    const found = checkHistory(part, { lag, settle: lag, unfinished: isOpen })
+    return found.filter(({ law }) => law === 'L4' || law === 'L5')
+  })
 }
 
 /** When the store lost its first write; microseconds. */
