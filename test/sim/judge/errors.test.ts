@@ -13,6 +13,7 @@ function broken(
   took = 1.9,
   requests = 1,
   hasScripts = true,
+  struck: readonly { readonly from: number }[] = [],
 ): string[] {
   const process = { name: 'worker-1', bornAt: 0, uncaught: [] }
   const record = {
@@ -20,8 +21,9 @@ function broken(
     unavailable: [{ process, at: calledAt * SECOND, took: took * SECOND, requests }],
   }
   const world = { now: 60 * SECOND, processes: [process] }
-  const plan = aPlan({ network: ways(oneWayMs), hasScripts })
-  return judgeErrors({ plan, world, record, silences: [], exits: [] }).map(({ law }) => law)
+  const faults = struck.map(() => ({ kind: 'stall', at: 0, for: 9_000, until: 9_000 }) as const)
+  const plan = aPlan({ network: ways(oneWayMs), hasScripts, faults })
+  return judgeErrors({ plan, world, record, silences: [], struck }).map(({ law }) => law)
 }
 
 const away = new BackendUnavailableError('Redis is unavailable: no answer in time')
@@ -37,6 +39,13 @@ test('where a shaper takes longer to open than calls wait, calls fail until it i
 test('no call fails later, or where a shaper opens in time', () => {
   expect(broken(60, 6, away)).toEqual(['errors', 'L8'])
   expect(broken(40, 0.1, away)).toEqual(['errors', 'L8'])
+})
+
+test('what goes wrong later is no reason for an error or a call that fails', () => {
+  const struck = (at: number) => [{ from: at * SECOND }]
+  expect(broken(1, 6, away, 1.9, 1, true, struck(5))).toEqual([])
+  expect(broken(1, 6, away, 1.9, 1, true, struck(7.8))).toEqual([])
+  expect(broken(1, 6, away, 1.9, 1, true, struck(8))).toEqual(['errors', 'L8'])
 })
 
 test('a call that waits for the opening fails in time as well, and nothing else goes wrong', () => {

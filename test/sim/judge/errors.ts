@@ -1,5 +1,5 @@
 import { isVelvetRopeError } from '../../../src/index.ts'
-import type { Silence } from '../actors/faults.ts'
+import type { Silence, Struck } from '../actors/faults.ts'
 import type { Plan } from '../plan/plan.ts'
 import type { Delays } from '../world/link.ts'
 import type { SimProcess } from '../world/process.ts'
@@ -33,16 +33,16 @@ export interface Errant {
     }[]
   }
   readonly silences: readonly Silence[]
-  readonly exits: readonly string[]
+  readonly struck: readonly Pick<Struck, 'from'>[]
 }
 
 type Opened = Pick<SimProcess, 'name' | 'bornAt'>
 
 /**
- * A run in which nothing goes wrong reports no error, and no call of it fails. Where the ways are so long that a shaper takes
+ * Until something goes wrong no error is reported, and no call fails. Where the ways are so long that a shaper takes
  * more than two seconds to open, calls that wait for that fail.
  */
-export function judgeErrors({ plan, world, record, silences, exits }: Errant): Failure[] {
+export function judgeErrors({ plan, world, record, silences, struck }: Errant): Failure[] {
   const failures: Failure[] = []
   for (const process of world.processes) {
     for (const error of process.uncaught) {
@@ -50,15 +50,19 @@ export function judgeErrors({ plan, world, record, silences, exits }: Errant): F
       failures.push({ law: 'errors', at: world.now, message: `${process.name}: nothing caught ${text}` })
     }
   }
-  const isCalm = plan.faults.length === 0 && exits.length === 0
+  // A handler may end its own process.
+  const calmUntil = Math.min(
+    ...[...struck, ...silences.filter(({ isDeath }) => isDeath)].map(({ from }) => from),
+  )
   for (const { process, at, error } of record.errors) {
     const isOpening =
       opensLate(plan, process, at - UNAVAILABLE_WITHIN) && isVelvetRopeError(error, 'backend-unavailable')
-    const isExpected = isOpening || (!isCalm && EXPECTED.some((code) => isVelvetRopeError(error, code)))
+    const isExpected =
+      isOpening || (at >= calmUntil && EXPECTED.some((code) => isVelvetRopeError(error, code)))
     if (!isExpected) failures.push({ law: 'errors', at, message: `${process.name}: ${error.stack}` })
   }
   for (const { process, at, took, requests } of record.unavailable) {
-    const mayFail = !isCalm || opensLate(plan, process, at)
+    const mayFail = at + took >= calmUntil || opensLate(plan, process, at)
     const waited = took - stoodStill(silences, process.name, at, at + took)
     if (mayFail && waited <= requests * timesAsked(plan) * UNAVAILABLE_WITHIN) continue
     const message = `${process.name}: a call failed after ${took / 1_000} ms because Redis was away`
