@@ -42,7 +42,10 @@ async function load(file: string, path: string): Promise<Record<string, unknown>
           'and Node 22.18 or later, or start node with --import tsx',
       )
     }
-    throw refuse(file, `it threw while it was loaded: ${whereOf(error)}${oneLine(messageOf(error))}`)
+    throw refuse(
+      file,
+      `it threw while it was loaded: ${whereOf(error)}${oneLine(messageOf(error))}${hintFor(error)}`,
+    )
   }
 }
 
@@ -50,6 +53,15 @@ async function load(file: string, path: string): Promise<Record<string, unknown>
 function whereOf(error: Error): string {
   const place = error instanceof SyntaxError ? /^file:.*?([^/\n]+:\d+)$/m.exec(error.stack ?? '') : null
   return place === null ? '' : `${place[1]}: `
+}
+
+/** Node 20 reads a `.js` file as CommonJS unless its package says otherwise, and its error names only the token. */
+function hintFor(error: Error): string {
+  const isModule =
+    error instanceof SyntaxError && /^(Unexpected token 'export'|Cannot use import)/.test(error.message)
+  return isModule
+    ? '; it looks like an ES module: name it .mjs, or set "type": "module" in its package.json'
+    : ''
 }
 
 function isHandler(value: unknown): value is Handler<unknown, unknown> {

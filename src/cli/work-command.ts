@@ -11,10 +11,10 @@ interface Flags extends ServiceFlags {
 
 const EXAMPLE = `
 Examples:
-  // handler.js
+  // handler.mjs
   export default async (job) => { await sendMessage(job.key, job.data) }
 
-  velvet-rope work ./handler.js --redis redis://127.0.0.1:6379 --name sms --limit '100, 10/s'
+  velvet-rope work ./handler.mjs --redis redis://127.0.0.1:6379 --name sms --limit '100, 10/s'
   velvet-rope work --forward --config velvet-rope.yaml`
 
 /** `velvet-rope work`: runs a worker process, with a user's handler or the one that forwards. */

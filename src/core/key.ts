@@ -62,7 +62,7 @@ export function checkBucketKey(key: unknown): asserts key is string {
   checkKey(key)
   if (!isTotal(key)) return
   throw new InvalidKeyError(
-    `expected a key of one line, which does not end in / as families do, got: ${quote(key)}`,
+    `expected the key of a single bucket, not of a family, whose name ends in /, got: ${quote(key)}`,
   )
 }
 

@@ -192,8 +192,8 @@ function makeQuota({ amount, per, unit, each, in: zone }: QuotaParts): Quota {
   if (unit !== undefined && each === undefined) {
     const example = formatQuota({ amount, unit, each: Math.min(100, amount), window })
     throw new InvalidLimitError(
-      `expected the quota of ${unit} to say how many a job counts that does not name them, such as ${quote(example)}, ` +
-        `got: none; a quota of what jobs cost has no unit, ${quote(formatQuota({ amount, unit: undefined, each, window }))}`,
+      `expected the quota of ${unit} to have a default for jobs that name no amount, such as ${quote(example)}, ` +
+        `got: none; to count the cost of jobs instead, leave out the unit: ${quote(formatQuota({ amount, unit: undefined, each, window }))}`,
     )
   }
   if (

@@ -20,7 +20,7 @@ describe('a bad limit of several parts is refused in the library, over HTTP and 
     ['9, 1/s, 5 t/day 1 each, 6 t/day 1 each', 'got: two like "6 t/day 1 each"'],
     ['9, 1/s, 5 t/day 6 each', 'from 1 to the amount of the quota (5), got: 6'],
     ['9, 1/s, 0/day', 'expected the amount of a quota to be a whole number from 1'],
-    ['9, 1/s, 5 t/day', 'expected the quota of t to say how many a job counts that does not name them'],
+    ['9, 1/s, 5 t/day', 'expected the quota of t to have a default for jobs that name no amount'],
     ['9, 1/s, 5 per day in PST8', 'expected a time zone such as America/Los_Angeles or UTC, got: "PST8"'],
     ['9, 1/s, 5 r/day 1 each', 'expected a unit to be a name'],
     ['9, 90000 tokens/minute', 'make tokens a quota after it'],

@@ -38,6 +38,12 @@ describe('work refuses', () => {
       file('throws.mjs', "throw new Error('no\\n\\u001b[31mdatabase')"),
       'it threw while it was loaded: no [31mdatabase\n',
     ],
+    [
+      'an ES module whose name or folder makes it CommonJS',
+      // The loader of the tests accepts `export` here, which Node answers in these words.
+      file('module.js', 'throw new SyntaxError("Unexpected token \'export\'")'),
+      'Unexpected token \'export\'; it looks like an ES module: name it .mjs, or set "type": "module" in its package.json\n',
+    ],
   ])('%s', async (_, handler, message) => {
     const { code, stdout, stderr } = await run('work', handler, ...LINE, ...REDIS)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -65,6 +71,6 @@ describe('work refuses', () => {
   })
 
   it('shows an example in its help', async () => {
-    expect((await run('work', '--help')).stdout).toContain('velvet-rope work ./handler.js --redis redis://')
+    expect((await run('work', '--help')).stdout).toContain('velvet-rope work ./handler.mjs --redis redis://')
   })
 })

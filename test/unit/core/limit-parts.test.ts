@@ -77,7 +77,7 @@ test.each<[unknown, string]>([
   ['9, 1/s, 0/day', 'expected the amount of a quota to be a whole number from 1 to 1000000000000, got: 0'],
   [
     '9, 1/s, 5 t/day',
-    'that does not name them, such as "5 t/day 5 each", got: none; a quota of what jobs cost has no unit, "5/day"',
+    'that name no amount, such as "5 t/day 5 each", got: none; to count the cost of jobs instead, leave out the unit: "5/day"',
   ],
   ['9, 1/s, 5 t/day 6 each', '`each` to be a whole number from 1 to the amount of the quota (5), got: 6'],
   ['9, 1/s, 5/day 2 each', 'expected `each` only with a unit, since a job has a cost, got: 2'],

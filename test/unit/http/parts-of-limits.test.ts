@@ -161,7 +161,7 @@ test('a limit is set as an object with quotas and a bound on what runs at once',
   const wrong = { ...limit, quotas: [{ amount: 90_000, per: 'minute', unit: 'tokens' }] }
   const refused = await api.call('PUT', '/v1/limits/k', { body: { limit: wrong } })
   expectProblem(refused, 422, 'invalid')
-  expect(refused.body['detail']).toContain('how many a job counts that does not name them')
+  expect(refused.body['detail']).toContain('a default for jobs that name no amount')
   expect(refused.body.errors?.[0]).toMatchObject({ pointer: '#/limit' })
   const unknown = { ...limit, quotas: [{ amount: 1, per: 'day', units: 'tokens' }] }
   const misspelt = await api.call('PUT', '/v1/limits/k', { body: { limit: unknown } })

@@ -127,10 +127,10 @@ describe('a family', () => {
   test('a key cannot have the name of a family', async () => {
     const { shaper } = lineOf({ '*': '10, 1/s', 'a/': '20, 1/s' })
     await expect(shaper.enqueue('a/', '')).rejects.toThrow(
-      'expected a key of one line, which does not end in / as families do, got: "a/"',
+      'expected the key of a single bucket, not of a family, whose name ends in /, got: "a/"',
     )
-    await expect(shaper.acquire('a/')).rejects.toThrow('does not end in /')
-    await expect(shaper.forecast('a/')).rejects.toThrow('does not end in /')
+    await expect(shaper.acquire('a/')).rejects.toThrow('not of a family')
+    await expect(shaper.forecast('a/')).rejects.toThrow('not of a family')
   })
 })
 
