@@ -60,7 +60,7 @@ const FAULTS: readonly (readonly [part: string, says: RegExp])[] = [
   ['5 per month', /from 1 second to 31 days/],
   ['5 per 500ms', /from 1 second to 31 days/],
   ['5 per 32 days', /from 1 second to 31 days/],
-  ['5 gb/day', /how many a job counts/],
+  ['5 gb/day', /a default for jobs that name no amount/],
   ['5 gb/day 6 each', /`each` to be a whole number/],
   ['5 gb/day 0 each', /`each` to be a whole number/],
   ['5/day 2 each', /`each` only with a unit/],
