@@ -6,7 +6,7 @@ import { at } from '../support/backend-driver.ts'
 import { COMPLETED, RedisStage } from './redis-stage.ts'
 
 const LIBRARIES =
-  'shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line later sums waiting member summed chain total share standing places'.split(
+  'shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line later sums waiting member summed chain total overdue share standing places'.split(
     ' ',
   )
 

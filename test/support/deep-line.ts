@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import { withLibraries } from '../../src/redis/scripts/script.ts'
 
 const LIBRARIES =
-  'shard forward lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line later sums waiting join member summed chain total share standing places above full'.split(
+  'shard forward lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line later sums waiting join member summed chain total overdue share standing places above full'.split(
     ' ',
   )
 /** Jobs of one script, which may take longer here than a verb may. */

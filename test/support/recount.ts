@@ -5,7 +5,7 @@ import { withLibraries } from '../../src/redis/scripts/script.ts'
 import { isTurnId } from './turn-id.ts'
 
 const LIBRARIES =
-  'shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting member summed chain total'.split(
+  'shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting member summed chain total overdue'.split(
     ' ',
   )
 
@@ -50,12 +50,26 @@ const SCRIPT = withLibraries(
       for _, set in ipairs({ 'later', 'ready' }) do places = places + (redis.call('ZSCORE', K[set] .. n, name) and 1 or 0) end
       if places ~= (child.standing == 0 and 0 or 1) then wrong[#wrong + 1] = name .. ' stands at ' .. places .. ' places of ' .. path end
     end
+    -- What is in hand by the epochs up to which it is marked, and overdue.
+    local function count_in_hand(total, b)
+      for _, member in ipairs(total.markedTo > 0 and redis.call('LRANGE', K.handed .. b.suffix, 0, -1) or {}) do
+        local id, cost = parse_member(member)
+        local epoch = id == b.granted and INF or read_state(id).epoch
+        for name, up_to in pairs({ marked = total.markedTo, overdue = total.overdueTo }) do
+          if epoch <= up_to then
+            add(total.key, name, cost)
+            add(total.key, name .. 'Jobs', 1)
+          end
+        end
+      end
+    end
     local records = redis.call('HGETALL', K.buckets)
     for index = 1, #records, 2 do
       local b = parse_bucket(records[index], records[index + 1])
       for level, total in ipairs(b.member and family.totals_of(b) or {}) do
         for _, name in ipairs({ 'waiting', 'running', 'inHanded', 'handed', 'turns' }) do add(total.key, name, b[name]) end
         add(total.key, 'grants', b.granted ~= '' and 1 or 0)
+        count_in_hand(total, b)
         if level == 1 then count_child(total.key, b.key, b.member) end
       end
     end
@@ -70,7 +84,7 @@ const SCRIPT = withLibraries(
     end
     for _, path in ipairs(redis.call('HKEYS', K.totals)) do
       local total, counted = family.total(path), sums[path] or {}
-      for _, name in ipairs({ 'waiting', 'running', 'inHanded', 'handed', 'turns', 'grants', 'children', 'takers', 'weights' }) do
+      for _, name in ipairs({ 'waiting', 'running', 'inHanded', 'handed', 'turns', 'grants', 'children', 'takers', 'weights', 'marked', 'markedJobs', 'overdue', 'overdueJobs' }) do
         if total[name] ~= (counted[name] or 0) then wrong[#wrong + 1] = path .. ' has ' .. name .. ' ' .. total[name] .. ', not ' .. (counted[name] or 0) end
       end
     end

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { withLibraries } from '../../src/redis/scripts/script.ts'
 
 const LIBRARIES =
-  'shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting member summed chain total chosen'.split(
+  'shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting member summed chain total overdue chosen'.split(
     ' ',
   )
 const SCRIPT = withLibraries(

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- Applies the rules in force to buckets, and to totals that count nothing; departures of waiting jobs are computed again.
--- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting member summed chain total share standing places rule
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting member summed chain total overdue share standing places rule
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', version of the caller's rule book, whether these are the last ('1' | '0'), number of them (0 to 100), then

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- waiting | retrying | handed without a slot -> cancelled; with a slot, too, where the caller of a turn gives it up.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace name state kept retention ended blocks next due line sums waiting head leave grant start member summed chain total share standing places under begun
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace name state kept retention ended blocks next due line sums waiting head leave grant start member summed chain total overdue share standing places under begun
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', operation, how many ended jobs to keep, id, whether the caller of the turn asks ('1' | '0'),

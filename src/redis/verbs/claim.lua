@@ -2,7 +2,7 @@
 -- waiting | retrying -> handed, for the heads whose slots come within the look-ahead, one of each bucket in turn. At most W
 -- jobs of a bucket are handed over and have not started, so a backlog waits in its line. Elects the one scheduler that may do so. Turns go to
 -- the processes of their callers, at once and whether or not there is room for jobs: MOST_PER_CLAIM / 2 in one call.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended forgotten blocks next due line later sums waiting head handover rounds rewind election member summed chain total share standing places joining chosen gone
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended forgotten blocks next due line later sums waiting head handover rounds rewind election member summed chain total overdue share standing places joining chosen gone
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', scheduler, look-ahead, most (from 1 on), lease, how many ended jobs to keep, name by which the caller knows the shard | ''
@@ -77,7 +77,7 @@ end
 local function hand_on(bucket)
   if not bucket.isTotal then return hand_over(bucket) end
   local had_room = not bucket.hasNoRoom
-  local chosen = family.choose(bucket, now + look_ahead, bucket.hasNoRoom)
+  local chosen = family.choose(bucket, now + look_ahead, meta.epoch, bucket.hasNoRoom)
   if not chosen then return false end
   local is_handed = hand_over(chosen)
   if is_handed then later.reschedule(chosen, meta) end

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- waiting | retrying | handed and without a slot -> expired, for jobs whose deadline has passed; 75 at most, of which those under
 -- limits of several parts count twice: what counts there is read and written with each.
--- uses: shard forward sweeps loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended blocks next due line sums waiting head lookup leave member summed chain total share standing places
+-- uses: shard forward sweeps loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended blocks next due line sums waiting head lookup leave member summed chain total overdue share standing places
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many ended jobs to keep, name of the process that asks, number of its sweep

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- waiting | retrying -> granted, without a slot: gives a worker the next jobs of fast buckets, which it starts in order, each after the one
 -- before it as the pace wants ("a run": see run.lua). All jobs of such a bucket that were handed over and have not started are with one worker.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line later sums waiting head handover grant start member summed chain total share standing places under begun run
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line later sums waiting head handover grant start member summed chain total overdue share standing places under begun run
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', name by which the caller knows the shard | '', worker, lease, how far its clock may be ahead and how far behind, together,

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- Holds a bucket, or releases it: no departures before a time (a shorter freeze never shortens a longer one) or until
 -- that freeze is lifted, or until the bucket is resumed.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting member summed chain total share standing places rule
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting member summed chain total overdue share standing places rule
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', operation, verb (freeze | unfreeze | pause | resume), key, duration | '', whether there is

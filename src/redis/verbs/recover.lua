@@ -4,7 +4,7 @@
 -- The places of callers whose process is silent are given up; a turn that was handed over comes back once, since its notice may have
 -- been lost; one that held a place of its limit loses it. After a restart of the server, what was handed over before and has no slot comes back, too.
 -- MOST_SENT_BACK bounds what comes back in all: the last may bring RUN_JOBS + MOST_HANDED others with it.
--- uses: shard forward sweeps loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended blocks next due line sums waiting head lookup leave grant start resend member summed chain total share standing places under begun run
+-- uses: shard forward sweeps loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state kept retention ended blocks next due line sums waiting head lookup leave grant start resend member summed chain total overdue share standing places under begun run
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', how many ended jobs to keep, name of the process that asks, number of its sweep, time up to which the caller

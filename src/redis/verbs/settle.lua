@@ -2,7 +2,7 @@
 -- Counts what a running attempt really took in named units, in place of what was estimated; once for each fence. Its worker names the
 -- attempt by its fence; others by its number, or mean the one that runs. A turn that holds no place has ended when its caller settles it:
 -- then the call says what it was charged, and its caller sees to it that it settles once.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace name state blocks next due line sums waiting grant start settling notes member summed chain total share standing places under begun run
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace name state blocks next due line sums waiting grant start settling notes member summed chain total overdue share standing places under begun run
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', operation, id, a key whose first segment the job belongs to | '', fence | '', when it was started, if that

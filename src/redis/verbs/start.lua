@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
 -- granted -> running: the handler was called. Only now do its cost units stop waiting. A turn runs while it holds its place: from
 -- now on its lease is one of a caller at work, not of one that news has to reach.
--- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line later sums waiting lookup grant start notes member summed chain total share standing places under begun run
+-- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line later sums waiting lookup grant start notes member summed chain total overdue share standing places under begun run
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', number of reports, then for each: id, epoch, started at

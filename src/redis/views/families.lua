@@ -1,6 +1,6 @@
 #!lua flags=no-writes
 -- The views of some totals: of as many as may be read in one call.
--- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting counted member summed chain total share standing places
+-- uses: shard forward job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace blocks next due line sums waiting counted member summed chain total overdue share standing places
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', path, ... (1 to 100)

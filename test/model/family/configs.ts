@@ -1,5 +1,5 @@
 import type { FaultKind } from '../setup.ts'
-import { type FamilySetup, familySetup, type ModelChild } from './setup.ts'
+import { type FamilySetup, familySetup, type ModelChild, SMALL_FAMILY } from './setup.ts'
 
 /** By the places of their buckets. */
 export const jobsOf = (...buckets: readonly number[]) => buckets.map((of) => ({ of, cost: 1 }))
@@ -53,6 +53,11 @@ export const FULL_FAMILIES: readonly FamilySetup[] = [
     ],
     buckets: [below('f/a', 1), { ...below('f/b', 1), weight: 2 }],
     tagParts: 6,
+  }),
+  familySetup('1 + 1 jobs, overdue, killed', {
+    ...total(1),
+    ...one('kill'),
+    durations: { ...SMALL_FAMILY, overdueGrace: 1 },
   }),
   familySetup('2 + 1 jobs, one worker, given back', { ...ALONE, jobs: jobsOf(0, 0, 1), returns: 2 }),
 ]

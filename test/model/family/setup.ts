@@ -17,6 +17,8 @@ export interface FamilyDurations extends Durations {
   /** `TAG_ASKED` and `TAG_ASKED_BY` in scripts/lib/gone.lua */
   readonly tagAsked: number
   readonly tagAskedBy: number
+  /** `GRACE` in scripts/lib/overdue.lua; Infinity: nothing that was handed over is ever overdue. */
+  readonly overdueGrace: number
 }
 
 export interface FamilyJob {
@@ -50,7 +52,13 @@ export interface FamilySetup {
   readonly mutants: ReadonlySet<FamilyMutantName>
 }
 
-export const SMALL_FAMILY: FamilyDurations = { ...SMALL, leastTolerance: 1, tagAsked: 1, tagAskedBy: 8 }
+export const SMALL_FAMILY: FamilyDurations = {
+  ...SMALL,
+  leastTolerance: 1,
+  tagAsked: 1,
+  tagAskedBy: 8,
+  overdueGrace: Number.POSITIVE_INFINITY,
+}
 
 const PACE = { capacity: 9, interval: 1, tolerance: 0 }
 const TOTAL = { key: 'f/', limit: { capacity: 20, interval: 1, tolerance: 0 } }

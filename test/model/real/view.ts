@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import { withLibraries } from '../../../src/redis/scripts/script.ts'
 
 export const LIBRARIES =
-  'shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting head member summed chain total share standing places'.split(
+  'shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line sums waiting head member summed chain total overdue share standing places'.split(
     ' ',
   )
 

@@ -29,11 +29,50 @@ do
     end
   end
 
+  -- Keeps a total under this rule, a new one if there is none.
+  local function keep(rule, parent, book, now)
+    local total = family.total(rule.path)
+    rule.book = book
+    if not total then
+      local n = family.isReadOnly and 0 or redis.call('HINCRBY', K.meta, 'totals', 1)
+      total = new_bucket(rule.path, n, rule, now)
+      total.weight, total.tag, total.virtual, total.joining, total.largest, total.highest, total.weights = rule.weight, 0, 0, 0, 0, 0, 0
+      total.standing, total.children, total.takers, total.grants, total.parent, total.isTotal = 0, 0, 0, 0, '', true
+      total.moves, total.handedUse, total.hadChildren, total.hadTurns, total.movedAt = {}, {}, true, false, 0
+      family.forget_marks(total)
+      family.totals[rule.path] = total
+    end
+    if total.book < book then
+      local tolerance = total.tolerance
+      change_limit(total, rule, now)
+      -- The last job that was granted a slot may start until the same time as before.
+      if total.grantedSlot > 0 then total.grantedSlot = total.grantedSlot + tolerance - total.tolerance end
+    end
+    local above = total.parent ~= '' and family.total(total.parent)
+    if total.parent ~= parent then
+      if above then
+        family.stand(above, total, total.key, nil)
+        above.children = math.max(0, above.children - 1)
+      elseif not family.isReadOnly then
+        -- Those below it stand for the family no more: the new outermost total does.
+        redis.call('ZREM', K.due, total.key)
+        redis.call('ZREM', K.turns, total.key)
+      end
+      total.parent, total.tag, above = parent, 0, parent ~= '' and family.total(parent)
+      if above then above.children = above.children + 1 end
+    end
+    if total.weight ~= rule.weight then
+      if above and total.standing == 1 then above.weights = above.weights + family.weigh(rule.weight) - family.weigh(total.weight) end
+      total.weight = rule.weight
+    end
+    family.touch(total)
+  end
+
   -- Keeps all totals of a rule; returns the path of the innermost.
   function family.keep_chain(text, book, now)
     local path = ''
     for _, rule in ipairs(family.chain_of(text)) do
-      family.keep(rule, path, book, now)
+      keep(rule, path, book, now)
       path = rule.path
     end
     return path

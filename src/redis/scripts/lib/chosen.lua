@@ -37,12 +37,14 @@ do
     family.touch(total)
   end
 
-  -- The bucket whose head departs next below the outermost total, if one does by `horizon`. `only_turns`: there is no room for jobs.
-  function family.choose(outermost, horizon, only_turns)
+  -- The bucket whose head departs next below the outermost total, if one does by `horizon`. `epoch`: the last one that was given.
+  -- `only_turns`: there is no room for jobs.
+  function family.choose(outermost, horizon, epoch, only_turns)
     local total = outermost
     family.horizon = horizon
     for _ = 1, MOST_LOOKS do
       family.settle_all()
+      family.heed_overdue(total, horizon, epoch)
       local due, is_more, has_joined = family.due_of(total), false, false
       if due <= horizon then
         is_more, has_joined = family.wake(total, horizon)

@@ -9,7 +9,10 @@ local function leave(bucket, job, state)
     redis.call('LREM', K.handed .. bucket.suffix, 1, member)
     bucket.handed = bucket.handed - job.cost
     bucket.inHanded = bucket.inHanded - 1
-    if bucket.member then family.hand(bucket, job.id, job.cost, -1) end
+    if bucket.member then
+      family.hand(bucket, job.id, job.cost, -1)
+      family.note_in_hand(bucket, state.epoch, job.cost, -1)
+    end
   elseif state.kind == 'line' then
     local has_left = pull(bucket, job.block, member)
     if has_left and is_turn(member) then bucket.turns = bucket.turns - 1 end
@@ -57,12 +60,13 @@ local function send_back(bucket, meta, id, now, sent)
     local last, cost = parse_member(member)
     -- Of a state that cannot be read nothing is known, and it stays; the job's turn comes in its line.
     local is_readable, state = pcall(read_state, last)
-    if not is_readable then state = { kind = 'line' } end
+    if not is_readable then state = { kind = 'line', epoch = -INF } end
     bucket.inHanded, meta.sentBack = bucket.inHanded - 1, meta.sentBack + 1
     if last == bucket.granted then
       bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
     else
       bucket.handed = bucket.handed - cost
+      if bucket.member then family.note_in_hand(bucket, state.epoch, cost, -1) end
     end
     if is_readable and state.state == 'granted' then state.attempt = state.attempt - 1 end
     count_returned(bucket, state.kind, cost)

@@ -94,6 +94,7 @@ do
       totals[1].children = math.max(0, totals[1].children - 1)
       for _, total in ipairs(totals) do
         family.add(total, -sums[1], -sums[2], -sums[3], -sums[4], -sums[5], -sums[6], -sums[7])
+        if sums[3] > 0 then family.forget_marks(total) end
       end
     elseif sums[1] > 0 then
       redis.call('ZREM', K.due, bucket.key)
@@ -105,6 +106,7 @@ do
     for _, total in ipairs(totals) do
       if total.inHanded == 0 then total.handedUse = {} end
       family.add(total, unpack(sums))
+      if sums[3] > 0 then family.forget_marks(total) end
     end
     if sums[3] > 0 then family.charge_handed(bucket) end
   end

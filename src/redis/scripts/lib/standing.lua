@@ -33,9 +33,15 @@ do
   function family.due_of(total)
     local is_ready, later, is_later = family.first_ready(total) ~= nil, family.later_from(total)
     local has_work = is_ready or is_later
-    if total.paused == 1 or not is_ready and later == INF or usage.is_full(total, total.running + total.inHanded) then return INF, has_work end
-    -- What was handed over has slots from now on.
-    local due = slot_behind(total, total.handed, total.handed > 0 and time_read or -INF)
+    if total.paused == 1 or not is_ready and later == INF then return INF, has_work end
+    local overdue_from = family.overdue_from(total)
+    if usage.is_full(total, total.running + total.inHanded - total.overdueJobs) then
+      return usage.is_full(total, total.running) and INF or overdue_from, has_work
+    end
+    -- What was handed over has slots from now on, unless it is overdue.
+    local in_hand = total.handed - total.overdue
+    local due = in_hand > 0 and slot_behind(total, in_hand, time_read) or next_slot(total, -INF)
+    if overdue_from < due then due = math.max(overdue_from, next_slot(total, -INF)) end
     if not is_ready then due = math.max(due, later) end
     local parts, use = usage.of(total)
     if not parts or #parts.quotas == 0 then return due, has_work end

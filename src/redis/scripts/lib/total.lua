@@ -2,16 +2,20 @@
 -- of: family
 
 do
-  local MAGIC, FORMAT = 0x5628, '<HI4I4ddddddddBI4I4I4Bs'
+  local MAGIC, FORMAT = 0x5629, '<HI4I4ddddddddBI4I4I4dI4ddI4dddBs'
 
   local function parse(path, raw)
-    local ok, magic, _, size, weight, tag, virtual, joining, largest, highest, weights, moved_at, standing, children, takers, grants, uses, parent, at =
+    local ok, magic, _, size, weight, tag, virtual, joining, largest, highest, weights, moved_at, standing, children, takers, grants, overdue, overdue_jobs, overdue_to,
+      marked, marked_jobs, marked_to, marked_at, marked_ahead, uses, parent, at =
       pcall(struct.unpack, FORMAT, raw)
     if not ok or magic ~= MAGIC or at + size + uses * 8 ~= #raw + 1 then foreign('totals') end
     local total = parse_bucket(path, string.sub(raw, at, at + size - 1))
     total.weight, total.tag, total.virtual, total.joining, total.largest, total.highest = weight, tag, virtual, joining, largest, highest
     total.weights, total.standing, total.children, total.takers, total.grants = weights, standing, children, takers, grants
     total.parent, total.isTotal, total.moves, total.handedUse, total.movedAt = parent, true, {}, {}, moved_at
+    total.overdue, total.overdueJobs, total.overdueTo = overdue, overdue_jobs, overdue_to
+    total.marked, total.markedJobs, total.markedTo = marked, marked_jobs, marked_to
+    total.markedAt, total.markedAhead = marked_at, marked_ahead
     for index = 1, uses do total.handedUse[index] = struct.unpack('<d', raw, at + size + (index - 1) * 8) end
     total.hadChildren, total.hadTurns = children > 0, total.turns > 0
     -- The clock may have been set back since: no child is to wait for that time.
@@ -26,7 +30,8 @@ do
     local record, uses = record_of(total), {}
     for index, use in ipairs(total.handedUse) do uses[index] = struct.pack('<d', use) end
     return struct.pack(FORMAT, MAGIC, total.n, #record, total.weight, total.tag, total.virtual, total.joining, total.largest, total.highest, total.weights,
-      total.movedAt, total.standing, total.children, total.takers, total.grants, #uses, total.parent) .. record .. table.concat(uses)
+      total.movedAt, total.standing, total.children, total.takers, total.grants, total.overdue, total.overdueJobs, total.overdueTo,
+      total.marked, total.markedJobs, total.markedTo, total.markedAt, total.markedAhead, #uses, total.parent) .. record .. table.concat(uses)
   end
 
   -- The total of this path, once for each call; nil: there is none.
@@ -45,44 +50,6 @@ do
     if family.isReadOnly then return end
     family.touched = family.touched or {}
     family.touched[total.key] = total
-  end
-
-  -- Keeps a total under this rule, a new one if there is none.
-  function family.keep(rule, parent, book, now)
-    local total = family.total(rule.path)
-    rule.book = book
-    if not total then
-      local n = family.isReadOnly and 0 or redis.call('HINCRBY', K.meta, 'totals', 1)
-      total = new_bucket(rule.path, n, rule, now)
-      total.weight, total.tag, total.virtual, total.joining, total.largest, total.highest, total.weights = rule.weight, 0, 0, 0, 0, 0, 0
-      total.standing, total.children, total.takers, total.grants, total.parent, total.isTotal = 0, 0, 0, 0, '', true
-      total.moves, total.handedUse, total.hadChildren, total.hadTurns, total.movedAt = {}, {}, true, false, 0
-      family.totals[rule.path] = total
-    end
-    if total.book < book then
-      local tolerance = total.tolerance
-      change_limit(total, rule, now)
-      -- The last job that was granted a slot may start until the same time as before.
-      if total.grantedSlot > 0 then total.grantedSlot = total.grantedSlot + tolerance - total.tolerance end
-    end
-    local above = total.parent ~= '' and family.total(total.parent)
-    if total.parent ~= parent then
-      if above then
-        family.stand(above, total, total.key, nil)
-        above.children = math.max(0, above.children - 1)
-      elseif not family.isReadOnly then
-        -- Those below it stand for the family no more: the new outermost total does.
-        redis.call('ZREM', K.due, total.key)
-        redis.call('ZREM', K.turns, total.key)
-      end
-      total.parent, total.tag, above = parent, 0, parent ~= '' and family.total(parent)
-      if above then above.children = above.children + 1 end
-    end
-    if total.weight ~= rule.weight then
-      if above and total.standing == 1 then above.weights = above.weights + family.weigh(rule.weight) - family.weigh(total.weight) end
-      total.weight = rule.weight
-    end
-    family.touch(total)
   end
 
   -- The longest path, and its total: no other is below it.

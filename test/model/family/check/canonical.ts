@@ -70,6 +70,11 @@ export class FamilyCanonical {
     else if (bucket.grantedSlot !== ends.never) bucket.grantedSlot = Math.max(oldest, bucket.grantedSlot)
     if (bucket.due <= setup.lookAhead) bucket.due = ends.never
     bucket.idleAt = Math.max(0, bucket.idleAt)
+    const { durations, lookAhead, jobs } = setup
+    const units = jobs.reduce((sum, { cost }) => sum + cost, 0)
+    // All that was marked then is overdue.
+    const oldestMark = -(lookAhead + units * total.limit.interval + durations.overdueGrace)
+    if (bucket.markedAt <= oldestMark) bucket.markedAt = ends.never
     if (total.parent !== undefined) this.#settleChild(total)
     // With the mutant it matters how far the tags are from 0.
     if (!family.has('newcomer-at-zero')) {

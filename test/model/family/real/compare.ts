@@ -24,6 +24,13 @@ export function differenceOfTotal(
   for (const name of ['next', 'lastStart'] as const) compare.time(name, bucket[name], found)
   if (bucket.grantedSlot === world.ends.never) compare.same('grantedSlot', 0, Number(found['grantedSlot']))
   else compare.time('grantedSlot', bucket.grantedSlot, found)
+  compare.time('markedAt', bucket.markedAt, found)
+  const { family } = world
+  for (const name of ['marked', 'overdue'] as const) {
+    const { jobs, units } = total.marks[name](family)
+    compare.same(name, units, Number(found[name]))
+    compare.same(`${name}Jobs`, jobs, Number(found[`${name}Jobs`]))
+  }
   for (const name of ['lastCost', 'startedCost'] as const)
     compare.same(name, bucket[name], Number(found[name]))
   for (const name of ['waiting', 'running', 'inHanded', 'handed', 'grants'] as const) {

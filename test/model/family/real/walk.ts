@@ -100,7 +100,7 @@ export class FamilyWalk {
         of: job < buckets.length ? job : this.#pick([...buckets.keys()]),
         cost: this.#pick([1, 1, 1, 2]),
       })),
-      durations: { ...REAL, leastTolerance: 0.4, tagAsked: 10, tagAskedBy: 1_000 },
+      durations: { ...REAL, leastTolerance: 0.4, tagAsked: 10, tagAskedBy: 1_000, overdueGrace: 5 },
       lookAhead: this.#pick([5, 25, 60]),
       schedulers: 2,
       holds: 3,

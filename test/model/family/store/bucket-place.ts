@@ -110,6 +110,7 @@ export class BucketPlace implements Child, Member {
   hand(job: number, sign: 1 | -1): void {
     const cost = this.shard.cost(job)
     const family = this.#family
+    this.#forgetMarks(job)
     const isKept = sign === -1 && family.has('burned-slot-charged')
     for (const child of family.pathOf(this)) {
       const { bucket } = child.parent!
@@ -208,7 +209,13 @@ export class BucketPlace implements Child, Member {
     this.forgetSlots()
   }
 
+  #forgetMarks(job: number): void {
+    const number = this.#family.numberOf(this, job)
+    for (const { marks } of this.totals) marks.forget(this.#family, number)
+  }
+
   start(job: number, at: number): void {
+    this.#forgetMarks(job)
     const cost = this.shard.cost(job)
     for (const [index, total] of this.totals.entries()) {
       const { bucket, limit, ends } = total

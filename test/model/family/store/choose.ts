@@ -14,6 +14,7 @@ export function choose(family: Family, outermost: Total): BucketPlace | undefine
   let total = outermost
   for (let looks = 0; looks < MOST_LOOKS; looks++) {
     family.settleAll(false)
+    total.marks.heed(family)
     const { due } = dueOf(family, total)
     if (due <= horizon && wake(family, total, horizon)) {
       total = outermost

@@ -14,7 +14,11 @@ export class Family {
   static sizeFor(setup: FamilySetup): number {
     const shards = setup.buckets.map((_, bucket) => Shard.sizeFor(setupOf(setup, bucket)))
     const places = setup.buckets.length * BucketPlace.sizeFor(setup.totals.length)
-    return shards.reduce((sum, size) => sum + size, 0) + setup.totals.length * Total.size + places
+    return (
+      shards.reduce((sum, size) => sum + size, 0) +
+      setup.totals.length * Total.sizeFor(setup.jobs.length) +
+      places
+    )
   }
 
   readonly setup: FamilySetup
@@ -53,7 +57,14 @@ export class Family {
       totals.filter(({ name }) => key !== name && key.startsWith(name)).toReversed()
     for (const total of setup.totals) {
       const [parent] = above(total.key)
-      totals.push(new Total(total, { cells, base: next(Total.size), shard: this.shards[0]!, parent }))
+      totals.push(
+        new Total(total, {
+          cells,
+          base: next(Total.sizeFor(setup.jobs.length)),
+          shard: this.shards[0]!,
+          parent,
+        }),
+      )
     }
     this.totals = totals
     const size = BucketPlace.sizeFor(totals.length)
@@ -75,8 +86,30 @@ export class Family {
 
   clear(): void {
     for (const shard of this.shards) shard.clear()
-    for (const total of this.totals) total.clear()
+    for (const total of this.totals) this.#clear(total)
     for (const place of this.places) this.#forget(place)
+  }
+
+  #clear(total: Total): void {
+    total.clear()
+    total.marks.clear(this)
+  }
+
+  /** By their numbers in the setup, and in their buckets. */
+  jobsBelow(total: Total): { readonly job: number; readonly shard: Shard; readonly index: number }[] {
+    const counts = this.places.map(() => 0)
+    return this.setup.jobs.flatMap(({ of }, job) => {
+      const place = this.places[of]!
+      const index = counts[of]!++
+      return place.totals.includes(total) ? [{ job, shard: place.shard, index }] : []
+    })
+  }
+
+  /** Of a job of the bucket, by its place in it, the number in the setup. */
+  numberOf(place: BucketPlace, index: number): number {
+    const of = this.places.indexOf(place)
+    const below = this.setup.jobs.flatMap((job, number) => (job.of === of ? [number] : []))
+    return below[index]!
   }
 
   shardOf(child: Child): Shard {
@@ -154,7 +187,7 @@ export class Family {
   keep(place: BucketPlace): void {
     if (place.shard.bucket.exists === 1) return
     for (const total of place.totals.toReversed()) {
-      if (total.bucket.exists === 0) total.clear()
+      if (total.bucket.exists === 0) this.#clear(total)
       total.bucket.exists = 1
       this.touch(total)
     }
@@ -193,7 +226,7 @@ export class Family {
       const tagged = parent === undefined ? 0 : this.#tagUntil(total)
       if (tagged > 0) bucket.idleAt = tagged
       else {
-        total.clear()
+        this.#clear(total)
         this.#touched.delete(total)
         if (parent !== undefined) this.touch(parent)
       }

@@ -88,8 +88,13 @@ export function dueOf(family: Family, total: Total): { readonly due: number; rea
   const hasWork = isReady || first !== undefined
   const { running, inHanded, handed } = total.sums
   if (!isReady && (first ?? far) === far) return { due: far, hasWork }
-  if (total.isFull(running + inHanded)) return { due: far, hasWork }
-  const due = nextSlot(total, handed > 0 ? 0 : never) + total.limit.interval * handed
+  const overdue = total.marks.overdue(family)
+  const overdueFrom = total.marks.overdueFrom(family)
+  if (total.isFull(running + inHanded - overdue.jobs))
+    return { due: total.isFull(running) ? far : overdueFrom, hasWork }
+  const units = handed - overdue.units
+  let due = nextSlot(total, units > 0 ? 0 : never) + total.limit.interval * units
+  if (overdueFrom < due) due = Math.max(overdueFrom, nextSlot(total, never))
   return { due: isReady ? due : Math.max(due, first!), hasWork }
 }
 

@@ -4,6 +4,7 @@ import { type Cells, cellsOf, type Fields, recordType } from '../../store/cells.
 import type { Clocked } from '../../store/grant.ts'
 import type { Meta, Shard } from '../../store/shard.ts'
 import type { Ends } from '../../store/times.ts'
+import { Marks } from './overdue.ts'
 
 /** What a child of a total is: without work, or taking part. */
 export const OUT = 0
@@ -30,6 +31,8 @@ const TOTAL = recordType([
   'due',
   /** Its score in `:idle`; `far`: it is not in it. */
   'idleAt',
+  /** When a claim marked what was in hand. */
+  'markedAt',
 ])
 const STANDING = recordType(['tag', 'standing', 'place', 'dueAt', 'readyTag', 'idleAt'])
 
@@ -66,7 +69,9 @@ export function addSums(one: Sums, other: Sums): Sums {
 
 /** One limit for the sum of a family, with the queue of those that share it. */
 export class Total implements Child, Clocked {
-  static readonly size = TOTAL.size + STANDING.size
+  static sizeFor(jobs: number): number {
+    return TOTAL.size + STANDING.size + jobs
+  }
 
   readonly name: string
   readonly weight: number
@@ -75,6 +80,7 @@ export class Total implements Child, Clocked {
   readonly children: Child[] = []
   readonly bucket: ReturnType<typeof TOTAL.over>
   readonly place: Standing
+  readonly marks: Marks
   readonly setup: Setup
   readonly meta: Meta
   readonly ends: Ends
@@ -107,11 +113,12 @@ export class Total implements Child, Clocked {
     parent?.children.push(this)
     this.bucket = TOTAL.over(cells, base)
     this.place = placeOver(cells, base + TOTAL.size)
+    this.marks = new Marks(this, base + TOTAL.size + STANDING.size)
     this.setup = shard.setup
     this.meta = shard.meta
     this.ends = shard.ends
     this.times = [
-      ...cellsOf(this.bucket, ['next', 'frozen', 'lastStart', 'grantedSlot', 'due', 'idleAt']),
+      ...cellsOf(this.bucket, ['next', 'frozen', 'lastStart', 'grantedSlot', 'due', 'idleAt', 'markedAt']),
       ...timesOf(this.place),
     ]
   }
@@ -151,6 +158,7 @@ export class Total implements Child, Clocked {
       highest: 0,
       due: far,
       idleAt: far,
+      markedAt: never,
     })
     clearPlace(this.place, far, this.parent?.bucket.virtual ?? 0)
   }

@@ -1,0 +1,50 @@
+-- What was handed over below a total so long ago that all of it could have started. Its worker may have died, or has no handler for it. The
+-- gate keeps the limits whatever is handed over, so until it starts or comes back, nothing behind it waits for it.
+-- of: family
+
+do
+  -- How much later than its slot what was handed over may start.
+  local GRACE = 50000
+
+  -- What a claim finds in hand is marked. What is left of it, once it could have started, is overdue; and what is in hand then is marked.
+  -- A job is handed over before its slot by as much as the claim looks ahead.
+  local function overdue_at(total)
+    return total.markedAt + total.markedAhead + (total.marked - total.overdue) * total.interval + GRACE
+  end
+
+  -- When less will count as handed over, for a claim that looks ahead; Infinity: all that was handed over is overdue.
+  function family.overdue_from(total)
+    return total.inHanded - total.grants > total.overdueJobs and overdue_at(total) + total.markedAhead or INF
+  end
+
+  -- A claim chooses among those below the total, for slots up to `horizon`. `epoch`: the last one that was given.
+  function family.heed_overdue(total, horizon, epoch)
+    if total.inHanded == 0 then return end
+    local ahead = math.max(0, horizon - time_read)
+    -- The clock may have been set back.
+    total.markedAt, total.markedAhead = math.min(total.markedAt, time_read), math.max(total.markedAhead, ahead)
+    if overdue_at(total) > time_read then return end
+    total.overdue, total.overdueJobs, total.overdueTo = total.marked, total.markedJobs, total.markedTo
+    total.marked, total.markedJobs, total.markedTo = total.handed, total.inHanded - total.grants, epoch
+    total.markedAt, total.markedAhead = time_read, ahead
+    family.touch(total)
+  end
+
+  -- A job that was handed over by that epoch is granted its slot or comes back, or, with 1, has none any more.
+  function family.note_in_hand(bucket, epoch, cost, sign)
+    for _, total in ipairs(family.totals_of(bucket)) do
+      if epoch <= total.markedTo then
+        total.marked, total.markedJobs = math.max(0, total.marked + sign * cost), math.max(0, total.markedJobs + sign)
+      end
+      if epoch <= total.overdueTo then
+        total.overdue, total.overdueJobs = math.max(0, total.overdue + sign * cost), math.max(0, total.overdueJobs + sign)
+      end
+    end
+  end
+
+  -- Others are in hand than were marked.
+  function family.forget_marks(total)
+    total.marked, total.markedJobs, total.markedTo, total.markedAt, total.markedAhead = 0, 0, 0, 0, 0
+    total.overdue, total.overdueJobs, total.overdueTo = 0, 0, 0
+  end
+end
