@@ -6,8 +6,8 @@
 -- ARGV     now | '', how many ended jobs to keep, number of reports, then for each: id, epoch, started at | '', outcome (completed |
 --          failed | retry | freeze | back), its text (result as JSON | error | worker) | '', has text ('1' | '0'), delay | ''
 -- Answers  { now, '0' | '1' | ready at | - ended at, ... }: '0' where the job is not the caller's any more, and when it ended where the
---          same report came before; behind a space 'stop' where its run is to stop, and of a turn what it was charged in named units, if its
---          limit has some; up to the
+--          same report came before; behind a space 'stop' where its run is to stop, of a turn what it was charged in named units, if its
+--          limit has some, and of a freeze whose report came before, when that was carried out; up to the
 --          first whose bucket is incomplete, or until MOST_SENT_BACK jobs were sent back or quotas have taken long
 
 local now = read_now(ARGV[1])
@@ -30,13 +30,17 @@ local function ended(state, answer)
   return string.format('%.17g %s', answer, state.charged)
 end
 
+-- What a freeze was answered stands where a worker's name does, with all added that the clock was set back by before.
+local FROZEN = 'frozen %.17g %.17g'
+
 -- The same report again: the first answer was lost.
 local function answered(state, outcome)
   if state.state == outcome then return ended(state, -state.endedAt) end
   if state.state ~= 'retrying' then return '0' end
   if outcome == 'retry' and state.kind == 'retry' then return text(state.readyAt) end
-  if outcome == 'freeze' and state.kind == 'back' and state.worker == 'frozen' then return text(now) end
-  return '0'
+  local ready_at, done_at = string.match(state.worker, '^frozen (%S+) (%S+)$')
+  if outcome ~= 'freeze' or state.kind ~= 'back' or not ready_at then return '0' end
+  return string.format('%.17g %.17g', ready_at - set_back(), done_at - set_back())
 end
 
 -- Returns nil where parts of the bucket are missing: nothing was done, and the report is to be sent again.
@@ -81,7 +85,7 @@ local function finish(at)
     bucket.from = -INF
     ready_at = math.max(now, bucket.frozen)
     state.attempt = state.attempt - 1
-    wait_again(bucket, state, 'back', -INF, 'frozen')
+    wait_again(bucket, state, 'back', -INF, string.format(FROZEN, ready_at + set_back(), now + set_back()))
   end
   if not had_line then bucket.from = -INF end
   -- The end of a job lets no other one go earlier, where no place comes free by it.

@@ -1,5 +1,5 @@
 import type { HandlerOutcome } from '../../line/outcome.ts'
-import { list, number, numberAndMore, rest, row } from '../scripts/reply.ts'
+import { type Answer, list, number, numberAndMore, rest, row } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import type { Store } from '../scripts/store.ts'
 import type { HandedJob } from './handed-job.ts'
@@ -10,7 +10,8 @@ const STOP = 'stop'
 
 /**
  * The script answers a job whose lease was lost with 0, one that waits again with its time, one that had ended already with that
- * time below zero, and any other with 1; and behind it what a turn was charged, or of a job that its run is to stop.
+ * time below zero, and any other with 1; and behind it what a turn was charged, of a job that its run is to stop, or when a freeze was
+ * carried out whose report came before.
  */
 const reply = list(row({ at: number, answers: rest(numberAndMore) }))
 const script = defineScript('finish', import.meta.url, reply)
@@ -36,7 +37,7 @@ export type FinishOutcome =
 /** `isMine` false: the lease was lost and nothing was changed. */
 export interface FinishAnswer {
   readonly isMine: boolean
-  /** When it was carried out, where a report is answered again; but of one that froze its bucket, the time of this answer. */
+  /** When it was carried out, also where a report is answered again. */
   readonly at: number
   /** When a job that waits again may depart. */
   readonly readyAt?: number
@@ -57,17 +58,26 @@ export function finishVerb(store: Store, keep: string) {
     ])
     const call = [now ?? '', keep, reports.length, ...values]
     const { at, answers } = await store.run(script, shard, call)
-    return answers.map(({ value: answer, more }, index) => {
-      const news = more === undefined ? {} : more === STOP ? { stops: true } : { charged: more }
-      if (answer < 0) return { isMine: true, at: -answer, ...news }
-      if (answer <= 1) return { isMine: answer === 1, at, ...news }
-      const { outcome } = reports[index]!
-      const doneAt = outcome.kind === 'retry' ? answer - outcome.delay : at
-      return { isMine: true, at: doneAt, readyAt: answer, ...news }
-    })
+    return answers.map((answer, index) => answerOf(reports[index]!.outcome, answer, at))
   }
   return (shard: number, reports: readonly FinishReport[], now?: number): Promise<FinishAnswer[]> =>
     reportAll(reports, (some) => finish(shard, some, now))
+}
+
+/** What the store has said of a report with that outcome, at that time. */
+function answerOf(
+  outcome: FinishOutcome,
+  { value, more }: Answer<typeof numberAndMore>,
+  at: number,
+): FinishAnswer {
+  const stops = more === STOP ? { stops: true } : {}
+  const news = more === undefined || more === STOP ? undefined : more
+  if (value > 1) {
+    const doneAt = outcome.kind === 'retry' ? value - outcome.delay : Number(news ?? at)
+    return { isMine: true, at: doneAt, readyAt: value, ...stops }
+  }
+  const charged = news === undefined ? {} : { charged: news }
+  return { isMine: value !== 0, at: value < 0 ? -value : at, ...charged, ...stops }
 }
 
 /** Its name, its text, whether it has one, and its delay. */
