@@ -162,6 +162,23 @@ test('the time of an excuse is longer by outages for all, in which nothing comes
   expect(places([death, outage])).toMatchObject([{ handed: 1 }])
 })
 
+test('the time of an excuse is longer by the grace of each restart that comes while it lasts', () => {
+  const death = cut(5, 5, { isDeath: true, cause: 'itself' })
+  const outage = (from: number, until: number, isRestart: boolean) =>
+    cut(from, until, { process: 'producer-1', cause: 'everything', breaks: true, isRestart })
+  const places = (at: number, ...outages: readonly Silence[]) =>
+    excuses(plan, [death, ...outages], ran('j', 4, 20), new Map(), [cameBack('j', at)]).filter(
+      (event) => event.type === 'crash' && event.handed > 0,
+    )
+  const restarts = [outage(5.3, 5.4, true), outage(5.5, 5.6, true)]
+  expect(places(26, ...restarts)).toMatchObject([{ handed: 1 }])
+  // All processes hear of the same one.
+  expect(places(26, restarts[0]!, { ...restarts[0]!, process: 'producer-2' })).toEqual([])
+  expect(places(26, outage(5.3, 5.4, false), outage(5.5, 5.6, false))).toEqual([])
+  // What comes when the job had to be back extends nothing.
+  expect(places(35, outage(30, 48, false))).toEqual([])
+})
+
 test('a short cut in which a process closes lets a job that has its slot lose its place, and excuses no second start', () => {
   const found = (leaving: ReadonlyMap<string, number>) =>
     excuses(plan, [cut(5, 5.1)], ran('j', 4.9, 9), leaving, [cameBack('a', 8)])

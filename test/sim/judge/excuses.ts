@@ -61,12 +61,10 @@ export function excuses(
   recovered: readonly Recovered[] = [],
 ): HistoryEvent[] {
   const names = new Set(silences.map(({ process }) => process))
-  // While Redis is away no lease ends.
   const away = new Map(
-    silences.flatMap(({ cause, from, until }) => (cause === 'everything' ? [[from, until]] : [])),
+    silences.flatMap((silence) => (silence.cause === 'everything' ? [[silence.from, silence]] : [])),
   )
-  const outagesSince = (at: number) =>
-    [...away].reduce((sum, [from, until]) => (until < at ? sum : sum + (until - from) / 1_000), 0)
+  const outages = [...away.values()].sort((a, b) => a.from - b.from)
   return [...names].flatMap((name) => {
     const lease = leaseOf(plan, name)
     if (lease === undefined) return []
@@ -85,7 +83,7 @@ export function excuses(
       const wasHeard = index === 0 || own[index - 1]!.until <= blind.from - lease * 1_000
       return [
         ...(mayStartAgain ? faultsOf(plan, blind, runs, lease, wasHeard) : []),
-        ...(keepsSlots ? crashesOf(blind, recovered, seen, lease + outagesSince(blind.from)) : []),
+        ...(keepsSlots ? crashesOf(blind, recovered, seen, backBy(blind, lease, outages)) : []),
       ]
     })
   })
@@ -284,16 +282,28 @@ function faultsOf(
 }
 
 /**
+ * When what the process held has come back, at the latest: while Redis is away no lease ends, and each restart extends them. What comes
+ * when it has come back changes nothing.
+ */
+function backBy({ from, until }: Blindness, lease: number, outages: readonly Outage[]): number {
+  let latest = until + (lease + RECOVERED) * 1_000
+  for (const outage of outages) {
+    if (outage.until < from || outage.from > latest) continue
+    latest += outage.until - outage.from + (outage.isRestart === true ? RESTART_GRACE * 1_000 : 0)
+  }
+  return latest
+}
+
+/**
  * A job that had its slot, and came back when its lease had ended, may have started. Those that were handed over behind it may go
  * first: it loses its place, as the first of its line that has not started. All that was promised may change.
  */
 function crashesOf(
-  { from, until }: Blindness,
+  { from }: Blindness,
   recovered: readonly Recovered[],
   seen: readonly Seen[],
-  leaseMs: number,
+  latest: number,
 ): HistoryEvent[] {
-  const latest = until + (leaseMs + RECOVERED) * 1_000
   const came = recovered.filter(({ at }) => at >= from && at <= latest)
   return [
     { type: 'crash', at: from, handed: 0 },
