@@ -17,6 +17,8 @@ export const TWO_LEVELS = {
   buckets: [below('f/g/a', 1), below('f/b', 1)],
   lookAhead: 3,
 }
+/** What is handed over in the look-ahead must not be too far away for the gate. */
+const FAR_LEVELS = { ...TWO_LEVELS, durations: { ...SMALL_FAMILY, farthest: TWO_LEVELS.lookAhead } }
 const ALONE = { workers: 1 }
 
 /** A few seconds: for each run of the tests. */
@@ -29,6 +31,7 @@ export const SMALL_FAMILIES: readonly FamilySetup[] = [
   familySetup('1 + 1 jobs, one place', total(1, { places: 1 })),
   familySetup('2 + 1 jobs, room for one', { ...total(1, { capacity: 1 }), ...ALONE, jobs: jobsOf(0, 0, 1) }),
   familySetup('1 + 1 jobs, two levels', TWO_LEVELS),
+  familySetup('1 + 1 jobs, frozen', { ...ALONE, freezes: 1 }),
 ]
 
 /** For `npm run test:model`. */
@@ -60,4 +63,6 @@ export const FULL_FAMILIES: readonly FamilySetup[] = [
     durations: { ...SMALL_FAMILY, overdueGrace: 1 },
   }),
   familySetup('2 + 1 jobs, one worker, given back', { ...ALONE, jobs: jobsOf(0, 0, 1), returns: 2 }),
+  familySetup('1 + 1 jobs, frozen, calls', { ...ALONE, freezes: 1, ...one('lost') }),
+  familySetup('1 + 1 jobs, two levels, frozen', { ...FAR_LEVELS, ...ALONE, freezes: 1 }),
 ]

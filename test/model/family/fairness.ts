@@ -84,6 +84,13 @@ export class Fairness {
     }
   }
 
+  /** A bucket or, by its place behind those, a total was frozen, or is no longer: it joins anew. */
+  interrupt(held: number): void {
+    const { places, totals } = this.#world.family
+    const child: Child = places[held] ?? totals[held - places.length]!
+    if (child.parent !== undefined) this.#beginAnew(totals.indexOf(child.parent))
+  }
+
   /** The job starts, and does not come back any more. */
   keep(job: number): void {
     for (const total of this.#world.family.totals.keys()) this.#world.cells[this.#takenFor(total, job)] = 0

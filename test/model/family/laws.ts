@@ -6,21 +6,20 @@ import type { FamilyEntry, FamilyWorld } from './actors/world.ts'
 
 /** Judges the start of a handler, by a clock that is never moved. */
 export function judgeStart(world: FamilyWorld, worker: number, entry: FamilyEntry): void {
-  const { told, setup, family, cells, earliest } = world
+  const { told, setup, cells, earliest, frozenUntil } = world
   const job = entry.job - 1
   const record = world.record(job)
   const { bucket } = world.known(job)
   const { cost } = setup.jobs[job]!
   const own = told[job]!
   const limits = [...setup.buckets, ...setup.totals]
-  const above = family.places[bucket]!.totals.map(
-    (total) => setup.buckets.length + family.totals.indexOf(total),
-  )
-  for (const place of [bucket, ...above]) {
+  const isLate = entry.startAt < -setup.durations.farthest
+  for (const place of world.limitsOf(job)) {
     const { interval, tolerance } = limits[place]!.limit
     const cell = earliest[place]!
     if (cells[cell]! - tolerance > 0) world.breaks(place === bucket ? 'L2 spacing' : 'L2 spacing of a total')
     cells[cell] = Math.max(cells[cell]!, 0) + interval * cost
+    if (cells[frozenUntil[place]!]! > 0 && (own.isExempt === 0 || isLate)) world.breaks('freeze')
   }
   if (own.told !== ACCEPTED) world.breaks('L5 it ended, and starts')
   if (own.spare === 0) world.breaks('L5 one start too many')
@@ -57,6 +56,7 @@ export function judgeState(world: FamilyWorld): void {
   }
   for (const [job, own] of told.entries()) {
     const record = world.record(job)
+    if (record.state !== GRANTED) own.isExempt = 0
     const isLive = record.state !== ABSENT && !isEnded(record)
     if (isLive && own.told === DONE) world.breaks('L5 it ended, and lives')
     if (isEnded(record) && own.told === ACCEPTED) own.told = DONE

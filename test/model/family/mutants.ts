@@ -51,6 +51,16 @@ const TABLE = {
     setup: { ...TWO_AND_ONE, returns: 1 },
     patch: { script: '*', from: 'sign == -1 and child.standing == OUT', to: 'false' },
   },
+  'family-freeze-not-at-gate': {
+    what: 'the gate does not look at the freeze of a family',
+    law: 'freeze',
+    setup: { workers: 1, jobs: jobsOf(0), freezes: 1 },
+    patch: {
+      script: 'gate',
+      from: 'due = math.max(due, total.next, total.frozen, ',
+      to: 'due = math.max(due, total.next, ',
+    },
+  },
   'parent-not-enforced': {
     what: 'the gate asks the innermost total alone',
     law: 'L2 spacing of a total',

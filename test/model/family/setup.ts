@@ -45,6 +45,8 @@ export interface FamilySetup {
   readonly kinds: readonly FaultKind[]
   /** How often workers may give back jobs that did not start. */
   readonly returns: number
+  /** How often a bucket or a family may be frozen. */
+  readonly freezes: number
   /** Tags are kept in so many parts of a cost unit, so that they are whole. */
   readonly tagParts: number
   /** Only this law is judged. Default: all. */
@@ -81,6 +83,7 @@ const NOTHING: Omit<FamilySetup, 'name'> = {
   faults: 0,
   kinds: [],
   returns: 0,
+  freezes: 0,
   tagParts: 2,
   mutants: new Set(),
 }

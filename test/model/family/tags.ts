@@ -1,4 +1,4 @@
-import { GRANTED, HANDED, RETRYING, WAITING } from '../store/shard.ts'
+import { FROZEN, GRANTED, HANDED, RETRYING, WAITING } from '../store/shard.ts'
 import type { FamilyWorld } from './actors/world.ts'
 import { type Child, IN, Total } from './store/total.ts'
 
@@ -47,8 +47,8 @@ const stateOf = (world: FamilyWorld, job: number) => {
 /** In cost units: what the call handed over, or what came back. One that may have started does not come back. */
 function movedBy(world: FamilyWorld, job: number, was: ReturnType<typeof stateOf>): number {
   const { cost } = world.setup.jobs[job]!
-  const { state, crashes } = world.record(job)
-  const waits = state === WAITING || state === RETRYING
+  const { state, crashes, worker } = world.record(job)
+  const waits = state === WAITING || (state === RETRYING && worker !== FROZEN)
   if (!isCharged(was.state) && state === HANDED) return cost
   return isCharged(was.state) && waits && crashes === was.crashes ? -cost : 0
 }

@@ -12,6 +12,8 @@ export type FamilyCall =
   | CallOfOne
   | { readonly verb: 'renew'; readonly job: number; readonly epoch: number; readonly answer: boolean }
   | { readonly verb: 'recover'; readonly answer: readonly LostJob[] }
+  | { readonly verb: 'freeze'; readonly held: number; readonly duration: number }
+  | { readonly verb: 'unfreeze'; readonly held: number; readonly answer: boolean }
 
 export interface LostJob {
   readonly job: number
@@ -82,6 +84,15 @@ export class FamilyCalls {
     return this.#made({ verb: 'renew', job, epoch }, () =>
       verbs.renew(this.#world.family, bucket, index, epoch),
     )
+  }
+
+  /** @param held a bucket, by its place in the setup, or behind those a total */
+  freeze(held: number, duration: number): void {
+    this.#made({ verb: 'freeze', held, duration }, () => verbs.freeze(this.#world.family, held, duration))
+  }
+
+  unfreeze(held: number): boolean {
+    return this.#made({ verb: 'unfreeze', held }, () => verbs.unfreeze(this.#world.family, held))
   }
 
   recover(): readonly LostJob[] {

@@ -2,6 +2,7 @@ import { letters, PLACES, type Step, type Transition, VERBS } from '../../actors
 import { ENDING, ENDING_REPORTED, FREE, GATED, QUEUED, REPORTED, STARTED, WAITS } from '../../actors/world.ts'
 import { judgeStart } from '../laws.ts'
 import type { FamilyCalls } from './calls.ts'
+import { freezeLength, noteFreeze } from './operators.ts'
 import type { FamilyEntry, FamilyWorker, FamilyWorld } from './world.ts'
 
 export type FamilyStep = Step<FamilyWorld, FamilyCalls>
@@ -57,6 +58,8 @@ function askGate({ world, calls }: FamilyStep, { entry, name }: Held, isHeard: b
   const job = entry.job - 1
   const had = world.record(job).state
   const answer = calls.gate({ job, epoch: entry.epoch, worker: name, missed })
+  // Below totals it is granted anew.
+  world.told[job]!.isExempt = 0
   if (answer.kind === 'returned') noteReturned(world, job, had)
   if (!isHeard) return
   const { lease, farthest } = setup.durations
@@ -135,6 +138,34 @@ const renew: FamilyTransition = {
   },
 }
 
+const freezes: FamilyTransition = {
+  name: 'reports the end: frozen',
+  verb: VERBS.finish,
+  ...ofEntries,
+  take({ world, calls }, way) {
+    const { worker, name, entry } = held(world, way)
+    if (world.globals.freezes === 0 || !runs(entry) || entry.phase >= ENDING || !isUp(worker)) return false
+    world.globals.freezes -= 1
+    const startedAt = entry.phase === REPORTED ? undefined : entry.startedAt
+    const job = entry.job - 1
+    const delay = freezeLength(world)
+    const isMine = calls.finish({
+      job,
+      epoch: entry.epoch,
+      worker: name,
+      startedAt,
+      outcome: 'freeze',
+      delay,
+    })
+    if (isMine) {
+      world.told[job]!.spare = Math.min(3, world.told[job]!.spare + 1)
+      noteFreeze(world, world.known(job).bucket, delay)
+    }
+    world.freeEntry(entry)
+    return true
+  },
+}
+
 function end(isHeard: boolean): FamilyTransition {
   return {
     name: `reports the end${isHeard ? '' : ', and the answer is lost'}`,
@@ -181,5 +212,6 @@ export const workers = [
   renew,
   end(true),
   end(false),
+  freezes,
   giveBack,
 ]

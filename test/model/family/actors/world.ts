@@ -1,13 +1,13 @@
 import { ACCEPTED, FREE } from '../../actors/world.ts'
 import type { FaultKind } from '../../setup.ts'
 import { type Cells, recordType } from '../../store/cells.ts'
-import type { Shard } from '../../store/shard.ts'
+import { GRANTED, type Shard } from '../../store/shard.ts'
 import { type Ends, shiftCells, shiftTimes } from '../../store/times.ts'
 import { Fairness } from '../fairness.ts'
 import type { FamilySetup } from '../setup.ts'
 import { Family } from '../store/family.ts'
 
-const GLOBALS = recordType(['faults', 'returns'])
+const GLOBALS = recordType(['faults', 'returns', 'freezes'])
 const TOLD = recordType([
   'told',
   /** Starts of this attempt that the law allows. */
@@ -15,6 +15,8 @@ const TOLD = recordType([
   'hasStarted',
   /** A fault may have hit its way to a worker. */
   'isExcused',
+  /** It had its slot before the freeze. */
+  'isExempt',
 ])
 const WORKER = recordType(['isStopped'])
 const ENTRY = recordType([
@@ -64,6 +66,8 @@ export class FamilyWorld {
   readonly references: readonly FamilyPair[]
   /** By bucket and then by total: the earliest time of the next start, by a clock that is never moved. */
   readonly earliest: readonly number[]
+  /** In the same order: until when each is frozen. */
+  readonly frozenUntil: readonly number[]
   readonly #known: readonly Known[]
   readonly #workerSize = WORKER.size
   breach: string | undefined
@@ -81,7 +85,7 @@ export class FamilyWorld {
       jobs * TOLD.size +
       setup.workers * (WORKER.size + setup.holds * ENTRY.size) +
       (setup.schedulers + 1) * jobs * PAIR.size +
-      limited
+      2 * limited
     const padded = Math.ceil(size / 4) * 4
     this.cells = isCounting ? new Float64Array(padded) : new Int8Array(padded)
     this.ends = isCounting ? { never: -1e12, far: 1e12 } : { never: -100, far: 100 }
@@ -103,6 +107,7 @@ export class FamilyWorld {
     this.schedulers = Array.from({ length: setup.schedulers }, pairs)
     this.deliveries = pairs()
     this.earliest = Array.from({ length: limited }, () => next(1))
+    this.frozenUntil = Array.from({ length: limited }, () => next(1))
     this.references = [
       ...this.deliveries,
       ...this.schedulers.flat(),
@@ -119,9 +124,10 @@ export class FamilyWorld {
   #begin(): void {
     const { setup, ends, cells } = this
     this.family.clear()
-    Object.assign(this.globals, { faults: setup.faults, returns: setup.returns })
+    const { faults, returns, freezes } = setup
+    Object.assign(this.globals, { faults, returns, freezes })
     for (const { entries } of this.workers) for (const entry of entries) this.freeEntry(entry)
-    for (const cell of this.earliest) cells[cell] = ends.never
+    for (const cell of [...this.earliest, ...this.frozenUntil]) cells[cell] = ends.never
   }
 
   /** The size of a worker in cells, from its state on. */
@@ -141,6 +147,19 @@ export class FamilyWorld {
   record(job: number) {
     const { shard, index } = this.known(job)
     return shard.jobs[index]!
+  }
+
+  /** The places of its bucket and of the totals above that, among all buckets and then all totals. */
+  limitsOf(job: number): readonly number[] {
+    const { bucket } = this.known(job)
+    const { places, totals } = this.family
+    return [bucket, ...places[bucket]!.totals.map((total) => places.length + totals.indexOf(total))]
+  }
+
+  /** The jobs that have slots below that bucket or total. */
+  grantedBelow(limited: number): number[] {
+    const jobs = [...this.setup.jobs.keys()]
+    return jobs.filter((job) => this.record(job).state === GRANTED && this.limitsOf(job).includes(limited))
   }
 
   isAccepted(job: number): boolean {
@@ -169,6 +188,7 @@ export class FamilyWorld {
     const { ends } = this
     this.family.shift(by)
     shiftCells(this.cells, this.earliest, by, ends)
+    shiftCells(this.cells, this.frozenUntil, by, ends)
     for (const { entries } of this.workers) {
       for (const entry of entries)
         shiftTimes(entry, ['until', 'startAt', 'latest', 'slot', 'startedAt'], by, ends)

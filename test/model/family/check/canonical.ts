@@ -27,7 +27,7 @@ export class FamilyCanonical {
 
   apply(): void {
     const world = this.#world
-    const { family, told, ends, earliest, cells } = world
+    const { family, told, ends, earliest, frozenUntil, cells } = world
     const isLeased = family.shards.some(({ jobs }) => jobs.some(({ lease }) => lease !== ends.far))
     for (const shard of family.shards) {
       const { heardAt } = shard.meta
@@ -39,6 +39,7 @@ export class FamilyCanonical {
     for (const total of family.totals) this.#settleTotal(total)
     for (const place of family.places) this.#settleChild(place)
     clampCells(cells, earliest, 0, ends)
+    clampCells(cells, frozenUntil, 0, ends)
     for (const one of told) {
       if (one.told < REFUSED || one.told > LAPSED) continue
       Object.assign(one, { spare: 0, isExcused: 0, hasStarted: 1 })
@@ -54,6 +55,7 @@ export class FamilyCanonical {
   /** No clock is moved and no limit is changed: a slot that is too late for the grid, or a start that keeps no other away, is over. */
   #forgetPast({ bucket, limit, ends }: Clocked): void {
     if (bucket.next < -limit.tolerance) bucket.next = ends.never
+    if (bucket.frozen < -limit.tolerance) bucket.frozen = ends.never
     if (bucket.lastStart < -limit.interval * this.#largest) bucket.lastStart = ends.never
     if (bucket.next !== ends.never || bucket.lastStart !== ends.never || !this.#bounds.isPlain) return
     Object.assign(bucket, { lastCost: 0, startedCost: 0 })

@@ -4,6 +4,7 @@ import { isEnded } from '../../store/leave.ts'
 import { ABSENT } from '../../store/shard.ts'
 import { FamilyCalls } from '../actors/calls.ts'
 import { faults } from '../actors/faults.ts'
+import { operators } from '../actors/operators.ts'
 import { toWorkers } from '../actors/schedulers.ts'
 import { tick } from '../actors/time.ts'
 import { type FamilyStep, type FamilyTransition, workers } from '../actors/workers.ts'
@@ -13,7 +14,13 @@ import type { FamilySetup } from '../setup.ts'
 import { FamilyCanonical } from './canonical.ts'
 
 /** All that can happen. */
-export const FAMILY_TRANSITIONS: readonly FamilyTransition[] = [...toWorkers, ...workers, ...faults, tick]
+export const FAMILY_TRANSITIONS: readonly FamilyTransition[] = [
+  ...toWorkers,
+  ...workers,
+  ...operators,
+  ...faults,
+  tick,
+]
 
 /** The model of a family below totals. */
 export function familySpace(

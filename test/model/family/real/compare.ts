@@ -2,7 +2,7 @@ import { Comparison, type Names } from '../../real/compare.ts'
 import type { Texts } from '../../real/view.ts'
 import type { FamilyWorld } from '../actors/world.ts'
 import type { BucketPlace } from '../store/bucket-place.ts'
-import { type Child, IN, LATER, READY, Total } from '../store/total.ts'
+import { type Child, LATER, READY, Total } from '../store/total.ts'
 import type { TotalView } from './totals-view.ts'
 
 /** Tags are sums of fractions. */
@@ -22,6 +22,8 @@ export function differenceOfTotal(
   for (const name of ['virtual', 'joining', 'largest', 'highest'] as const)
     tag(compare, name, bucket[name], found)
   for (const name of ['next', 'lastStart'] as const) compare.time(name, bucket[name], found)
+  if (bucket.frozen > 0) compare.time('frozen', bucket.frozen, found)
+  else compare.same('frozen', Number(found['frozen']) > names.instant(0), false)
   if (bucket.grantedSlot === world.ends.never) compare.same('grantedSlot', 0, Number(found['grantedSlot']))
   else compare.time('grantedSlot', bucket.grantedSlot, found)
   compare.time('markedAt', bucket.markedAt, found)
@@ -72,7 +74,7 @@ const isThere = (child: Child) =>
 
 function standing(compare: Comparison, { place }: Child, found: Texts): void {
   tag(compare, 'tag', place.tag, found)
-  compare.same('standing', place.standing === IN ? 1 : 0, Number(found['standing']))
+  compare.same('standing', place.standing, Number(found['standing']))
 }
 
 function inSets(compare: Comparison, { name, place }: Child, { later, ready }: TotalView): void {

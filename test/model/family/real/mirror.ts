@@ -18,7 +18,7 @@ export class FamilyMirror {
   /** By job and epoch of the model, that of the store. */
   readonly #epochs = new Map<string, number>()
   /** By the names of the model, those of processes. */
-  readonly #workers = ['', 'w1', 'w2']
+  readonly #workers = ['', 'w1', 'w2', 'frozen']
   readonly #schedulers = ['', 's1', 's2']
   #now: number
 
@@ -97,6 +97,11 @@ export class FamilyMirror {
     return this.#now + Math.round(ticks * TICK)
   }
 
+  #heldKey(held: number): string {
+    const { buckets, totals } = this.#world.setup
+    return [...buckets, ...totals][held]!.key
+  }
+
   #handed(job: number, epoch: number) {
     return { id: letters[job]!, epoch: this.#epochs.get(`${job} ${epoch}`) ?? 0 }
   }
@@ -121,6 +126,12 @@ export class FamilyMirror {
         return [call.answer, await this.#finish(call)]
       case 'renew':
         return [[call.answer], await verbs.renew(0, [this.#handed(call.job, call.epoch)], lease * TICK, now)]
+      case 'freeze': {
+        const { held, duration } = call
+        return [undefined, void (await verbs.freeze(this.#heldKey(held), duration * TICK, now))]
+      }
+      case 'unfreeze':
+        return [call.answer, (await verbs.unfreeze(this.#heldKey(call.held), now)).isLifted]
       case 'recover': {
         const { jobs: lost } = await verbs.recover(0, {}, now)
         const fate = ({ crashed, failed }: (typeof lost)[number]) =>
@@ -186,11 +197,13 @@ export class FamilyMirror {
   }
 
   async #finish(call: Extract<FamilyCall, { verb: 'finish' }>): Promise<boolean> {
-    const { job, epoch, worker, startedAt, outcome } = call
+    const { job, epoch, worker, startedAt, outcome, delay } = call
     const said =
       outcome === 'back'
         ? ({ kind: 'back', worker: this.#workers[worker]!, delay: 0 } as const)
-        : ({ kind: 'completed', result: undefined } as const)
+        : outcome === 'freeze'
+          ? ({ kind: 'freeze', duration: delay * TICK } as const)
+          : ({ kind: 'completed', result: undefined } as const)
     const report = { ...this.#handed(job, epoch), outcome: said }
     const full = startedAt === undefined ? report : { ...report, startedAt: this.#instant(startedAt) }
     return (await this.#backend.verbs.finish(0, [full], this.#now))[0]!.isMine

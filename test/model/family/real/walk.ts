@@ -107,6 +107,7 @@ export class FamilyWalk {
       faults: 6,
       kinds: ['lost', 'dropped', 'kill', 'restart'],
       returns: 6,
+      freezes: 3,
       tagParts: 1,
     })
   }

@@ -75,6 +75,10 @@ export class BucketPlace implements Child, Member {
     shard.member = this
   }
 
+  get frozen(): number {
+    return this.shard.bucket.frozen
+  }
+
   get parent(): Total {
     return this.totals[0]!
   }
@@ -156,7 +160,8 @@ export class BucketPlace implements Child, Member {
       if (total.isFull(total.sums.running + total.sums.grants - own)) return undefined
       const { next, frozen } = total.bucket
       if (index > 0 && this.#family.has('parent-not-enforced')) continue
-      later = Math.max(later, next, frozen, this.#afterGrants(total, this.shard.cost(job)))
+      const thaws = this.#family.has('family-freeze-not-at-gate') ? next : frozen
+      later = Math.max(later, next, thaws, this.#afterGrants(total, this.shard.cost(job)))
     }
     return later
   }

@@ -36,6 +36,8 @@ export class Family {
   readonly #tags = new Map<Total, number>()
   /** The claim hands over what departs by then; undefined: no claim. */
   horizon: number | undefined
+  /** Who was frozen joins now. */
+  isWaking = false
   /** A bucket was chosen below the outermost total, and its head is handed over. */
   onChoice: ((chosen: BucketPlace) => void) | undefined
 
@@ -186,7 +188,12 @@ export class Family {
   /** A new bucket keeps the totals above it, or begins them. */
   keep(place: BucketPlace): void {
     if (place.shard.bucket.exists === 1) return
-    for (const total of place.totals.toReversed()) {
+    this.keepAll(place.totals)
+  }
+
+  /** @param totals the innermost first */
+  keepAll(totals: readonly Total[]): void {
+    for (const total of totals.toReversed()) {
       if (total.bucket.exists === 0) this.#clear(total)
       total.bucket.exists = 1
       this.touch(total)

@@ -1,8 +1,8 @@
 // As src/redis/scripts/lib/share.lua, standing.lua and places.lua.
-import { peekHead } from '../../store/line.ts'
+import { dueOf as dueOfBucket, peekHead } from '../../store/line.ts'
 import { nextSlot } from '../../store/pace.ts'
 import type { Family } from './family.ts'
-import { type Child, IN, LATER, NOWHERE, OUT, READY, Total } from './total.ts'
+import { type Child, FROZEN, IN, LATER, NOWHERE, OUT, READY, Total } from './total.ts'
 
 /** What a job of this cost uses, for the weight of its child, in parts of a cost unit. */
 export function shareOf(family: Family, { weight }: Child, cost: number): number {
@@ -26,7 +26,10 @@ function join(family: Family, total: Total, child: Child, cost: number): void {
   bucket.highest = Math.max(bucket.highest, place.tag)
 }
 
-/** The child may go from `due` on, as its own limits say; undefined: it has nothing to hand over. */
+/**
+ * The child may go from `due` on, as its own limits say; undefined: it has nothing to hand over. One that was frozen joins only in a
+ * claim.
+ */
 export function stand(
   family: Family,
   child: Child,
@@ -35,15 +38,17 @@ export function stand(
 ): void {
   const total = child.parent!
   const { place } = child
-  if (due === undefined) {
-    place.standing = OUT
-    if (family.has('tag-forgotten')) place.tag = Math.min(place.tag, total.bucket.virtual)
-  } else if (place.standing === OUT) join(family, total, child, costOfFirst())
-  if (due !== undefined && staysReady(family, child, due)) place.readyTag = readyTagOf(family, child)
+  const isThawed = child.frozen <= (family.horizon ?? 0) && (place.standing !== FROZEN || family.isWaking)
+  const isIn = due !== undefined && isThawed
+  if (isIn && place.standing !== IN) join(family, total, child, costOfFirst())
+  else if (!isIn) place.standing = due === undefined ? OUT : FROZEN
+  if (due === undefined && family.has('tag-forgotten')) place.tag = Math.min(place.tag, total.bucket.virtual)
+  const from = due === undefined || isIn ? due : Math.max(due, child.frozen)
+  if (from !== undefined && staysReady(family, child, from)) place.readyTag = readyTagOf(family, child)
   else {
     Object.assign(place, {
-      place: due === undefined ? NOWHERE : LATER,
-      dueAt: due ?? family.ends.far,
+      place: from === undefined ? NOWHERE : LATER,
+      dueAt: from ?? family.ends.far,
       readyTag: 0,
     })
   }
@@ -113,8 +118,22 @@ export function settle(family: Family, total: Total, isLast: boolean): void {
 export function wake(family: Family, total: Total, horizon: number): boolean {
   const woken = standingIn(total, LATER).filter(({ place }) => place.dueAt <= horizon)
   for (const child of woken) {
+    if (child.place.standing !== IN) standAwake(family, child)
     const readyTag = readyTagOf(family, child)
     Object.assign(child.place, { place: READY, readyTag, dueAt: family.ends.far })
   }
   return woken.length > 0
+}
+
+/** A child that takes no part yet, such as one that was frozen, joins. */
+function standAwake(family: Family, child: Child): void {
+  family.isWaking = true
+  if (child instanceof Total) {
+    settle(family, child, false)
+    family.touch(child)
+  } else {
+    const shard = family.shardOf(child)
+    shard.member!.stand(dueOfBucket(shard))
+  }
+  family.isWaking = false
 }

@@ -6,9 +6,10 @@ import type { Meta, Shard } from '../../store/shard.ts'
 import type { Ends } from '../../store/times.ts'
 import { Marks } from './overdue.ts'
 
-/** What a child of a total is: without work, or taking part. */
+/** What a child of a total is: without work, taking part, or frozen with work. */
 export const OUT = 0
 export const IN = 1
+export const FROZEN = 2
 
 /** In which set of its total a child stands. */
 export const NOWHERE = 0
@@ -44,6 +45,7 @@ export interface Child {
   readonly weight: number
   readonly place: Standing
   readonly parent: Total | undefined
+  readonly frozen: number
 }
 
 /** What a bucket holds that counts in the totals above it. */
@@ -125,6 +127,10 @@ export class Total implements Child, Clocked {
 
   has(): boolean {
     return false
+  }
+
+  get frozen(): number {
+    return this.bucket.frozen
   }
 
   get takers(): readonly Child[] {

@@ -6,10 +6,12 @@ import { admit as admitTo, type Verdict } from '../../store/verbs/admit.ts'
 import { type ClaimCall, elect, handOver, isOthers } from '../../store/verbs/claim.ts'
 import { type FinishCall, finish as finishIn } from '../../store/verbs/finish.ts'
 import { type GateAnswer, type GateCall, gate as gateOf } from '../../store/verbs/gate.ts'
+import { freeze as freezeBucket, unfreeze as unfreezeBucket } from '../../store/verbs/hold.ts'
 import { type Recovered, recoverFrom } from '../../store/verbs/recover.ts'
 import { renew as renewIn, start as startIn } from '../../store/verbs/start.ts'
 import { choose } from './choose.ts'
 import type { Family } from './family.ts'
+import type { Total } from './total.ts'
 
 export interface HandedJob {
   readonly bucket: number
@@ -88,4 +90,46 @@ export function renew(family: Family, bucket: number, job: number, epoch: number
 
 export function recover(family: Family): Recovered[] {
   return inCall(family, noteActivity, () => recoverFrom(family.shards))
+}
+
+/** A bucket, by its place in the setup, or behind those a total. */
+export function freeze(family: Family, held: number, duration: number): void {
+  const place = family.places[held]
+  const total = family.totals[held - family.places.length]
+  inCall(
+    family,
+    () => undefined,
+    () => {
+      if (place !== undefined) {
+        family.keep(place)
+        freezeBucket(place.shard, duration)
+      } else if (total !== undefined) {
+        family.keepAll(chainOf(total))
+        total.bucket.frozen = Math.max(total.bucket.frozen, duration)
+      }
+    },
+  )
+}
+
+/** Returns whether there was a freeze to lift. */
+export function unfreeze(family: Family, held: number): boolean {
+  const place = family.places[held]
+  const total = family.totals[held - family.places.length]
+  return inCall(
+    family,
+    () => undefined,
+    () => {
+      if (place !== undefined) return unfreezeBucket(place.shard)
+      if (total === undefined || total.bucket.exists === 0) return false
+      family.keepAll(chainOf(total))
+      if (total.bucket.frozen <= 0) return false
+      total.bucket.frozen = family.ends.never
+      return true
+    },
+  )
+}
+
+/** The total, and those above it. */
+function chainOf(total: Total): Total[] {
+  return total.parent === undefined ? [total] : [total, ...chainOf(total.parent)]
 }

@@ -1,0 +1,53 @@
+import { VERBS } from '../../actors/transition.ts'
+import type { FamilyTransition } from './workers.ts'
+import type { FamilyWorld } from './world.ts'
+
+/** The buckets, and behind them the totals. */
+const ofHeld = {
+  ways: ({ setup }: FamilyWorld) => setup.buckets.length + setup.totals.length,
+  describe: ({ setup }: FamilyWorld, way: number) => [...setup.buckets, ...setup.totals][way]!.key,
+}
+
+const freeze: FamilyTransition = {
+  name: 'is frozen',
+  verb: VERBS.hold,
+  ...ofHeld,
+  take({ world, calls }, way) {
+    if (world.globals.freezes === 0) return false
+    world.globals.freezes -= 1
+    const duration = freezeLength(world)
+    calls.freeze(way, duration)
+    noteFreeze(world, way, duration)
+    return true
+  },
+}
+
+const unfreeze: FamilyTransition = {
+  name: 'is no longer frozen',
+  verb: VERBS.hold,
+  ...ofHeld,
+  take({ world, calls }, way) {
+    const { cells, frozenUntil, ends, fairness } = world
+    if (cells[frozenUntil[way]!]! <= 0) return false
+    if (!calls.unfreeze(way)) world.breaks('freeze lost')
+    cells[frozenUntil[way]!] = ends.never
+    fairness.interrupt(way)
+    return true
+  },
+}
+
+/** Long enough to outlast the slot that was granted before. */
+export function freezeLength({ setup }: FamilyWorld): number {
+  return setup.durations.farthest + 2
+}
+
+/** A job that has its slot is not held. */
+export function noteFreeze(world: FamilyWorld, held: number, duration: number): void {
+  const { cells, frozenUntil, fairness } = world
+  const cell = frozenUntil[held]!
+  cells[cell] = Math.max(cells[cell]!, duration)
+  for (const job of world.grantedBelow(held)) world.told[job]!.isExempt = 1
+  fairness.interrupt(held)
+}
+
+export const operators = [freeze, unfreeze]
