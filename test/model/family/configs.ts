@@ -32,6 +32,7 @@ export const SMALL_FAMILIES: readonly FamilySetup[] = [
   familySetup('2 + 1 jobs, room for one', { ...total(1, { capacity: 1 }), ...ALONE, jobs: jobsOf(0, 0, 1) }),
   familySetup('1 + 1 jobs, two levels', TWO_LEVELS),
   familySetup('1 + 1 jobs, frozen', { ...ALONE, freezes: 1 }),
+  familySetup('1 + 1 jobs, paused', { ...ALONE, pauses: 1 }),
 ]
 
 /** For `npm run test:model`. */
@@ -65,4 +66,6 @@ export const FULL_FAMILIES: readonly FamilySetup[] = [
   familySetup('2 + 1 jobs, one worker, given back', { ...ALONE, jobs: jobsOf(0, 0, 1), returns: 2 }),
   familySetup('1 + 1 jobs, frozen, calls', { ...ALONE, freezes: 1, ...one('lost') }),
   familySetup('1 + 1 jobs, two levels, frozen', { ...FAR_LEVELS, ...ALONE, freezes: 1 }),
+  familySetup('1 + 1 jobs, paused, calls', { ...ALONE, pauses: 1, ...one('lost') }),
+  familySetup('1 + 1 jobs, two levels, paused', { ...TWO_LEVELS, ...ALONE, pauses: 1 }),
 ]

@@ -3,7 +3,7 @@ import { windowOf } from '../store/verbs/claim.ts'
 import type { FamilyWorld } from './actors/world.ts'
 import type { FamilySetup } from './setup.ts'
 import type { BucketPlace } from './store/bucket-place.ts'
-import { dueOf } from './store/share.ts'
+import { departureBelow } from './store/share.ts'
 import { type Child, Total } from './store/total.ts'
 
 /**
@@ -84,7 +84,7 @@ export class Fairness {
     }
   }
 
-  /** A bucket or, by its place behind those, a total was frozen, or is no longer: it joins anew. */
+  /** A bucket or, by its place behind those, a total was frozen or paused, or is no longer: it joins anew. */
   interrupt(held: number): void {
     const { places, totals } = this.#world.family
     const child: Child = places[held] ?? totals[held - places.length]!
@@ -119,7 +119,8 @@ export class Fairness {
     const { family, setup } = this.#world
     if (child instanceof Total) {
       return (
-        dueOf(family, child).due <= setup.lookAhead && child.children.some((below) => this.#couldGo(below))
+        departureBelow(family, child).due <= setup.lookAhead &&
+        child.children.some((below) => this.#couldGo(below))
       )
     }
     const { shard } = child as BucketPlace

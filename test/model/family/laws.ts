@@ -6,7 +6,7 @@ import type { FamilyEntry, FamilyWorld } from './actors/world.ts'
 
 /** Judges the start of a handler, by a clock that is never moved. */
 export function judgeStart(world: FamilyWorld, worker: number, entry: FamilyEntry): void {
-  const { told, setup, cells, earliest, frozenUntil } = world
+  const { told, setup, cells, earliest, frozenUntil, paused } = world
   const job = entry.job - 1
   const record = world.record(job)
   const { bucket } = world.known(job)
@@ -19,7 +19,9 @@ export function judgeStart(world: FamilyWorld, worker: number, entry: FamilyEntr
     const cell = earliest[place]!
     if (cells[cell]! - tolerance > 0) world.breaks(place === bucket ? 'L2 spacing' : 'L2 spacing of a total')
     cells[cell] = Math.max(cells[cell]!, 0) + interval * cost
-    if (cells[frozenUntil[place]!]! > 0 && (own.isExempt === 0 || isLate)) world.breaks('freeze')
+    const isHeld = own.isExempt === 0 || isLate
+    if (cells[frozenUntil[place]!]! > 0 && isHeld) world.breaks('freeze')
+    if (cells[paused[place]!] === 1 && isHeld) world.breaks('pause')
   }
   if (own.told !== ACCEPTED) world.breaks('L5 it ended, and starts')
   if (own.spare === 0) world.breaks('L5 one start too many')

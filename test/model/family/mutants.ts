@@ -61,6 +61,22 @@ const TABLE = {
       to: 'due = math.max(due, total.next, ',
     },
   },
+  'family-pause-at-claim-only': {
+    what: 'the gate does not look at the pause of a family',
+    law: 'pause',
+    setup: { workers: 1, jobs: jobsOf(0), pauses: 1 },
+    patch: { script: 'gate', from: 'if total.paused == 1 or usage.is_full(', to: 'if usage.is_full(' },
+  },
+  'pause-forgotten': {
+    what: 'a family that is paused is forgotten when nothing is below it, and with it the pause',
+    law: 'pause',
+    setup: { workers: 1, jobs: jobsOf(0), pauses: 1 },
+    patch: {
+      script: '*',
+      from: 'total.children > 0 or total.paused == 1 then',
+      to: 'total.children > 0 then',
+    },
+  },
   'parent-not-enforced': {
     what: 'the gate asks the innermost total alone',
     law: 'L2 spacing of a total',

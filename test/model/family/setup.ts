@@ -45,8 +45,9 @@ export interface FamilySetup {
   readonly kinds: readonly FaultKind[]
   /** How often workers may give back jobs that did not start. */
   readonly returns: number
-  /** How often a bucket or a family may be frozen. */
+  /** How often a bucket or a family may be frozen, and paused. */
   readonly freezes: number
+  readonly pauses: number
   /** Tags are kept in so many parts of a cost unit, so that they are whole. */
   readonly tagParts: number
   /** Only this law is judged. Default: all. */
@@ -84,6 +85,7 @@ const NOTHING: Omit<FamilySetup, 'name'> = {
   kinds: [],
   returns: 0,
   freezes: 0,
+  pauses: 0,
   tagParts: 2,
   mutants: new Set(),
 }

@@ -4,8 +4,8 @@ export interface Member {
   stand(due: number): void
   /** A job is handed over, or, with -1, comes back without having started. */
   hand(job: number, sign: 1 | -1): void
-  /** Whether the totals have room for a job that is to wait. */
-  hasRoom(cost: number): boolean
+  /** Why the totals have no room for a job that is to wait; undefined: they have. */
+  refuses(cost: number): 'full' | 'paused' | undefined
   /** A job has joined the line. */
   join(job: number): void
   /** The time from `at` on at which all totals let the job start; undefined: one has no place. */

@@ -14,6 +14,7 @@ export type FamilyCall =
   | { readonly verb: 'recover'; readonly answer: readonly LostJob[] }
   | { readonly verb: 'freeze'; readonly held: number; readonly duration: number }
   | { readonly verb: 'unfreeze'; readonly held: number; readonly answer: boolean }
+  | { readonly verb: 'pause' | 'resume'; readonly held: number }
 
 export interface LostJob {
   readonly job: number
@@ -93,6 +94,10 @@ export class FamilyCalls {
 
   unfreeze(held: number): boolean {
     return this.#made({ verb: 'unfreeze', held }, () => verbs.unfreeze(this.#world.family, held))
+  }
+
+  hold(verb: 'pause' | 'resume', held: number): void {
+    this.#made({ verb, held }, () => verbs.pause(this.#world.family, held, verb))
   }
 
   recover(): readonly LostJob[] {

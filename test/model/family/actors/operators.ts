@@ -36,18 +36,51 @@ const unfreeze: FamilyTransition = {
   },
 }
 
+const pause: FamilyTransition = {
+  name: 'is paused',
+  verb: VERBS.hold,
+  ...ofHeld,
+  take({ world, calls }, way) {
+    const cell = world.paused[way]!
+    if (world.globals.pauses === 0 || world.cells[cell] === 1) return false
+    world.globals.pauses -= 1
+    calls.hold('pause', way)
+    world.cells[cell] = 1
+    noteHold(world, way)
+    return true
+  },
+}
+
+const resume: FamilyTransition = {
+  name: 'goes on after the pause',
+  verb: VERBS.hold,
+  ...ofHeld,
+  take({ world, calls }, way) {
+    const cell = world.paused[way]!
+    if (world.cells[cell] === 0) return false
+    calls.hold('resume', way)
+    world.cells[cell] = 0
+    world.fairness.interrupt(way)
+    return true
+  },
+}
+
 /** Long enough to outlast the slot that was granted before. */
 export function freezeLength({ setup }: FamilyWorld): number {
   return setup.durations.farthest + 2
 }
 
-/** A job that has its slot is not held. */
 export function noteFreeze(world: FamilyWorld, held: number, duration: number): void {
-  const { cells, frozenUntil, fairness } = world
+  const { cells, frozenUntil } = world
   const cell = frozenUntil[held]!
   cells[cell] = Math.max(cells[cell]!, duration)
-  for (const job of world.grantedBelow(held)) world.told[job]!.isExempt = 1
-  fairness.interrupt(held)
+  noteHold(world, held)
 }
 
-export const operators = [freeze, unfreeze]
+/** A job that has its slot is not held. */
+function noteHold(world: FamilyWorld, held: number): void {
+  for (const job of world.grantedBelow(held)) world.told[job]!.isExempt = 1
+  world.fairness.interrupt(held)
+}
+
+export const operators = [freeze, unfreeze, pause, resume]

@@ -7,7 +7,7 @@ import { Fairness } from '../fairness.ts'
 import type { FamilySetup } from '../setup.ts'
 import { Family } from '../store/family.ts'
 
-const GLOBALS = recordType(['faults', 'returns', 'freezes'])
+const GLOBALS = recordType(['faults', 'returns', 'freezes', 'pauses'])
 const TOLD = recordType([
   'told',
   /** Starts of this attempt that the law allows. */
@@ -15,7 +15,7 @@ const TOLD = recordType([
   'hasStarted',
   /** A fault may have hit its way to a worker. */
   'isExcused',
-  /** It had its slot before the freeze. */
+  /** It had its slot before the freeze or the pause. */
   'isExempt',
 ])
 const WORKER = recordType(['isStopped'])
@@ -68,6 +68,8 @@ export class FamilyWorld {
   readonly earliest: readonly number[]
   /** In the same order: until when each is frozen. */
   readonly frozenUntil: readonly number[]
+  /** In the same order: whether each is paused. */
+  readonly paused: readonly number[]
   readonly #known: readonly Known[]
   readonly #workerSize = WORKER.size
   breach: string | undefined
@@ -85,7 +87,7 @@ export class FamilyWorld {
       jobs * TOLD.size +
       setup.workers * (WORKER.size + setup.holds * ENTRY.size) +
       (setup.schedulers + 1) * jobs * PAIR.size +
-      2 * limited
+      3 * limited
     const padded = Math.ceil(size / 4) * 4
     this.cells = isCounting ? new Float64Array(padded) : new Int8Array(padded)
     this.ends = isCounting ? { never: -1e12, far: 1e12 } : { never: -100, far: 100 }
@@ -108,6 +110,7 @@ export class FamilyWorld {
     this.deliveries = pairs()
     this.earliest = Array.from({ length: limited }, () => next(1))
     this.frozenUntil = Array.from({ length: limited }, () => next(1))
+    this.paused = Array.from({ length: limited }, () => next(1))
     this.references = [
       ...this.deliveries,
       ...this.schedulers.flat(),
@@ -124,8 +127,8 @@ export class FamilyWorld {
   #begin(): void {
     const { setup, ends, cells } = this
     this.family.clear()
-    const { faults, returns, freezes } = setup
-    Object.assign(this.globals, { faults, returns, freezes })
+    const { faults, returns, freezes, pauses } = setup
+    Object.assign(this.globals, { faults, returns, freezes, pauses })
     for (const { entries } of this.workers) for (const entry of entries) this.freeEntry(entry)
     for (const cell of [...this.earliest, ...this.frozenUntil]) cells[cell] = ends.never
   }

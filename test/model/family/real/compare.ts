@@ -33,7 +33,7 @@ export function differenceOfTotal(
     compare.same(name, units, Number(found[name]))
     compare.same(`${name}Jobs`, jobs, Number(found[`${name}Jobs`]))
   }
-  for (const name of ['lastCost', 'startedCost'] as const)
+  for (const name of ['lastCost', 'startedCost', 'paused'] as const)
     compare.same(name, bucket[name], Number(found[name]))
   for (const name of ['waiting', 'running', 'inHanded', 'handed', 'grants'] as const) {
     compare.same(name, total.sums[name], Number(found[name]))

@@ -132,6 +132,9 @@ export class FamilyMirror {
       }
       case 'unfreeze':
         return [call.answer, (await verbs.unfreeze(this.#heldKey(call.held), now)).isLifted]
+      case 'pause':
+      case 'resume':
+        return [undefined, void (await verbs[call.verb](this.#heldKey(call.held), now))]
       case 'recover': {
         const { jobs: lost } = await verbs.recover(0, {}, now)
         const fate = ({ crashed, failed }: (typeof lost)[number]) =>

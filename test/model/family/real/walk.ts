@@ -37,6 +37,7 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   'reports the end': 2,
   'takes back what has lost its lease': 3,
   'gives the job back': 2,
+  'goes on after the pause': 3,
 }
 const WEIGHTED = FAMILY_TRANSITIONS.filter(({ name }) => name !== 'time passes').flatMap((transition) =>
   Array.from({ length: WEIGHTS[transition.name] ?? 1 }, () => transition),
@@ -108,6 +109,7 @@ export class FamilyWalk {
       kinds: ['lost', 'dropped', 'kill', 'restart'],
       returns: 6,
       freezes: 3,
+      pauses: 3,
       tagParts: 1,
     })
   }

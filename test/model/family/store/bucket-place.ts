@@ -105,7 +105,8 @@ export class BucketPlace implements Child, Member {
 
   stand(due: number): void {
     const { shard } = this
-    const hasWork = waitingUnits(shard) > handedUnits(shard) + shard.bucket.grantedCost
+    const waits = waitingUnits(shard) > handedUnits(shard) + shard.bucket.grantedCost
+    const hasWork = waits && shard.bucket.paused === 0
     this.place.idleAt = isIdle(shard) ? Math.max(shard.bucket.next, shard.bucket.frozen) : shard.ends.far
     stand(this.#family, this, hasWork ? due : undefined, () => costBelow(this.#family, this))
     this.#family.sync(this)
@@ -132,14 +133,15 @@ export class BucketPlace implements Child, Member {
     }
   }
 
-  hasRoom(cost: number): boolean {
+  refuses(cost: number): 'full' | 'paused' | undefined {
     let { waiting } = this.held
     for (const total of this.totals) {
       const room = total.limit.capacity - total.sums.waiting
-      if (cost > room || Math.ceil((waiting + cost) / SHARE_OF_ROOM) > room) return false
+      const isFull = cost > room || Math.ceil((waiting + cost) / SHARE_OF_ROOM) > room
+      if (isFull) return total.bucket.paused === 1 ? 'paused' : 'full'
       waiting = total.sums.waiting
     }
-    return true
+    return undefined
   }
 
   join(job: number): void {
@@ -157,7 +159,8 @@ export class BucketPlace implements Child, Member {
     let later = at
     for (const [index, total] of this.totals.entries()) {
       allowForClock(total)
-      if (total.isFull(total.sums.running + total.sums.grants - own)) return undefined
+      const isHeld = total.bucket.paused === 1 && !this.#family.has('family-pause-at-claim-only')
+      if (isHeld || total.isFull(total.sums.running + total.sums.grants - own)) return undefined
       const { next, frozen } = total.bucket
       if (index > 0 && this.#family.has('parent-not-enforced')) continue
       const thaws = this.#family.has('family-freeze-not-at-gate') ? next : frozen

@@ -2,7 +2,7 @@
 import { dueOf as dueOfBucket } from '../../store/line.ts'
 import type { BucketPlace } from './bucket-place.ts'
 import type { Family } from './family.ts'
-import { dueOf, settle, standingIn, wake } from './share.ts'
+import { departureBelow, settle, standingIn, wake } from './share.ts'
 import { READY, Total } from './total.ts'
 
 const MOST_LOOKS = 50
@@ -15,7 +15,7 @@ export function choose(family: Family, outermost: Total): BucketPlace | undefine
   for (let looks = 0; looks < MOST_LOOKS; looks++) {
     family.settleAll(false)
     total.marks.heed(family)
-    const { due } = dueOf(family, total)
+    const { due } = departureBelow(family, total)
     if (due <= horizon && wake(family, total, horizon)) {
       total = outermost
       continue

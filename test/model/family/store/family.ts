@@ -227,7 +227,8 @@ export class Family {
   #forgetTotal(total: Total): void {
     const { bucket, parent } = total
     const until = Math.max(bucket.next, bucket.frozen)
-    if (this.hasChildren(total)) bucket.idleAt = this.ends.far
+    const isHeld = bucket.paused === 1 && !this.has('pause-forgotten')
+    if (isHeld || this.hasChildren(total)) bucket.idleAt = this.ends.far
     else if (until > 0) bucket.idleAt = until
     else {
       const tagged = parent === undefined ? 0 : this.#tagUntil(total)

@@ -105,12 +105,14 @@ export function dueOf(family: Family, total: Total): { readonly due: number; rea
 
 /** Where the total stands: below its parent, or in `:due` for all below it. */
 export function settle(family: Family, total: Total, isLast: boolean): void {
-  const { due, hasWork } = dueOf(family, total)
+  const { due, hasWork } = departureBelow(family, total)
   total.bucket.idleAt = family.hasChildren(total)
     ? family.ends.far
     : Math.max(total.bucket.next, total.bucket.frozen)
   if (total.parent !== undefined)
-    stand(family, total, hasWork ? due : undefined, () => costBelow(family, total))
+    stand(family, total, hasWork && total.bucket.paused === 0 ? due : undefined, () =>
+      costBelow(family, total),
+    )
   else if (isLast) total.bucket.due = due
 }
 
@@ -136,4 +138,10 @@ function standAwake(family: Family, child: Child): void {
     shard.member!.stand(dueOfBucket(shard))
   }
   family.isWaking = false
+}
+
+/** The same as `dueOf`, with what else holds the total. */
+export function departureBelow(family: Family, total: Total): ReturnType<typeof dueOf> {
+  const found = dueOf(family, total)
+  return total.bucket.paused === 1 ? { ...found, due: family.ends.far } : found
 }

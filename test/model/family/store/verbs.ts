@@ -6,7 +6,11 @@ import { admit as admitTo, type Verdict } from '../../store/verbs/admit.ts'
 import { type ClaimCall, elect, handOver, isOthers } from '../../store/verbs/claim.ts'
 import { type FinishCall, finish as finishIn } from '../../store/verbs/finish.ts'
 import { type GateAnswer, type GateCall, gate as gateOf } from '../../store/verbs/gate.ts'
-import { freeze as freezeBucket, unfreeze as unfreezeBucket } from '../../store/verbs/hold.ts'
+import {
+  freeze as freezeBucket,
+  hold as holdBucket,
+  unfreeze as unfreezeBucket,
+} from '../../store/verbs/hold.ts'
 import { type Recovered, recoverFrom } from '../../store/verbs/recover.ts'
 import { renew as renewIn, start as startIn } from '../../store/verbs/start.ts'
 import { choose } from './choose.ts'
@@ -92,41 +96,68 @@ export function recover(family: Family): Recovered[] {
   return inCall(family, noteActivity, () => recoverFrom(family.shards))
 }
 
-/** A bucket, by its place in the setup, or behind those a total. */
-export function freeze(family: Family, held: number, duration: number): void {
-  const place = family.places[held]
-  const total = family.totals[held - family.places.length]
-  inCall(
-    family,
-    () => undefined,
-    () => {
-      if (place !== undefined) {
-        family.keep(place)
-        freezeBucket(place.shard, duration)
-      } else if (total !== undefined) {
-        family.keepAll(chainOf(total))
-        total.bucket.frozen = Math.max(total.bucket.frozen, duration)
-      }
-    },
-  )
+/** What a bucket has of holds, and what a total. */
+interface Hold<Answer> {
+  /** Whether it begins what is held, if that is not there. */
+  readonly begins: boolean
+  readonly ofBucket: (shard: Shard) => Answer
+  readonly ofTotal: (total: Total) => Answer
+  readonly ofNone: Answer
 }
 
-/** Returns whether there was a freeze to lift. */
-export function unfreeze(family: Family, held: number): boolean {
-  const place = family.places[held]
-  const total = family.totals[held - family.places.length]
+/** @param held a bucket, by its place in the setup, or behind those a total */
+function hold<Answer>(family: Family, held: number, { begins, ...change }: Hold<Answer>): Answer {
   return inCall(
     family,
     () => undefined,
     () => {
-      if (place !== undefined) return unfreezeBucket(place.shard)
-      if (total === undefined || total.bucket.exists === 0) return false
+      const place = family.places[held]
+      if (place !== undefined) {
+        if (begins) family.keep(place)
+        return change.ofBucket(place.shard)
+      }
+      const total = family.totals[held - family.places.length]!
+      if (!begins && total.bucket.exists === 0) return change.ofNone
       family.keepAll(chainOf(total))
-      if (total.bucket.frozen <= 0) return false
-      total.bucket.frozen = family.ends.never
-      return true
+      return change.ofTotal(total)
     },
   )
+}
+
+export function freeze(family: Family, held: number, duration: number): void {
+  hold(family, held, {
+    begins: true,
+    ofBucket: (shard) => freezeBucket(shard, duration),
+    ofTotal: ({ bucket }) => {
+      bucket.frozen = Math.max(bucket.frozen, duration)
+    },
+    ofNone: undefined,
+  })
+}
+
+/** Returns whether there was a freeze to lift. */
+export function unfreeze(family: Family, held: number): boolean {
+  return hold(family, held, {
+    begins: false,
+    ofBucket: unfreezeBucket,
+    ofTotal: ({ bucket, ends }) => {
+      const isFrozen = bucket.frozen > 0
+      if (isFrozen) bucket.frozen = ends.never
+      return isFrozen
+    },
+    ofNone: false,
+  })
+}
+
+export function pause(family: Family, held: number, verb: 'pause' | 'resume'): void {
+  hold(family, held, {
+    begins: verb === 'pause',
+    ofBucket: (shard) => holdBucket(shard, verb),
+    ofTotal: ({ bucket }) => {
+      bucket.paused = verb === 'pause' ? 1 : 0
+    },
+    ofNone: undefined,
+  })
 }
 
 /** The total, and those above it. */

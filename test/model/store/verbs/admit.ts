@@ -33,7 +33,8 @@ export function judge(shard: Shard, job: number): Verdict {
   const isLate = departureBehind(shard) > deadline
   if (waitingUnits(shard) + cost > limit.capacity) return bucket.paused === 1 ? 'paused' : 'full'
   if (isLate) return 'deadline'
-  if (shard.member !== undefined && !shard.member.hasRoom(cost)) return 'full'
+  const refusal = shard.member?.refuses(cost)
+  if (refusal !== undefined) return refusal
   return bucket.paused === 1 && deadline !== ends.far ? 'paused' : 'yes'
 }
 
