@@ -20,6 +20,16 @@ export const TWO_LEVELS = {
 /** What is handed over in the look-ahead must not be too far away for the gate. */
 const FAR_LEVELS = { ...TWO_LEVELS, durations: { ...SMALL_FAMILY, farthest: TWO_LEVELS.lookAhead } }
 const ALONE = { workers: 1 }
+const HOLDS_TWO = { ...ALONE, holds: 2 }
+const changed = (...limits: readonly (readonly [number, number])[]) => {
+  const [before, after] = limits.map(([interval, tolerance]) => below('f/', interval, { tolerance }))
+  return { totals: [{ ...before!, changed: after!.limit }], lookAhead: 3, durations: FAR_LEVELS.durations }
+}
+/** The total becomes slower, while no limit of a bucket holds its jobs. */
+export const CHANGED_TOTAL = {
+  ...ALONE,
+  totals: [{ ...below('f/', 2), changed: below('f/', 3).limit }],
+}
 
 /** A few seconds: for each run of the tests. */
 export const SMALL_FAMILIES: readonly FamilySetup[] = [
@@ -33,6 +43,8 @@ export const SMALL_FAMILIES: readonly FamilySetup[] = [
   familySetup('1 + 1 jobs, two levels', TWO_LEVELS),
   familySetup('1 + 1 jobs, frozen', { ...ALONE, freezes: 1 }),
   familySetup('1 + 1 jobs, paused', { ...ALONE, pauses: 1 }),
+  familySetup('1 + 1 jobs, a slower total', changed([1, 2], [3, 0])),
+  familySetup('1 + 1 jobs, a faster total', changed([3, 0], [1, 2])),
 ]
 
 /** For `npm run test:model`. */
@@ -66,6 +78,17 @@ export const FULL_FAMILIES: readonly FamilySetup[] = [
   familySetup('2 + 1 jobs, one worker, given back', { ...ALONE, jobs: jobsOf(0, 0, 1), returns: 2 }),
   familySetup('1 + 1 jobs, frozen, calls', { ...ALONE, freezes: 1, ...one('lost') }),
   familySetup('1 + 1 jobs, two levels, frozen', { ...FAR_LEVELS, ...ALONE, freezes: 1 }),
+  familySetup('1 + 1 jobs, a faster total, calls', { ...changed([2, 1], [1, 1]), ...one('lost') }),
+  familySetup('2 + 1 jobs, a slower total', {
+    ...changed([1, 2], [2, 1]),
+    ...HOLDS_TWO,
+    jobs: jobsOf(0, 0, 1),
+  }),
+  familySetup('2 + 1 jobs, a slower bucket', {
+    ...ALONE,
+    jobs: jobsOf(0, 0, 1),
+    buckets: [{ ...below('f/a', 2), changed: below('f/a', 3).limit }, below('f/b', 1)],
+  }),
   familySetup('1 + 1 jobs, paused, calls', { ...ALONE, pauses: 1, ...one('lost') }),
   familySetup('1 + 1 jobs, two levels, paused', { ...TWO_LEVELS, ...ALONE, pauses: 1 }),
 ]

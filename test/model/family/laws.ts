@@ -6,19 +6,14 @@ import type { FamilyEntry, FamilyWorld } from './actors/world.ts'
 
 /** Judges the start of a handler, by a clock that is never moved. */
 export function judgeStart(world: FamilyWorld, worker: number, entry: FamilyEntry): void {
-  const { told, setup, cells, earliest, frozenUntil, paused } = world
+  const { told, setup, cells, frozenUntil, paused } = world
   const job = entry.job - 1
   const record = world.record(job)
   const { bucket } = world.known(job)
-  const { cost } = setup.jobs[job]!
   const own = told[job]!
-  const limits = [...setup.buckets, ...setup.totals]
   const isLate = entry.startAt < -setup.durations.farthest
   for (const place of world.limitsOf(job)) {
-    const { interval, tolerance } = limits[place]!.limit
-    const cell = earliest[place]!
-    if (cells[cell]! - tolerance > 0) world.breaks(place === bucket ? 'L2 spacing' : 'L2 spacing of a total')
-    cells[cell] = Math.max(cells[cell]!, 0) + interval * cost
+    judgeSpacing(world, job, place)
     const isHeld = own.isExempt === 0 || isLate
     if (cells[frozenUntil[place]!]! > 0 && isHeld) world.breaks('freeze')
     if (cells[paused[place]!] === 1 && isHeld) world.breaks('pause')
@@ -36,11 +31,37 @@ export function judgeStart(world: FamilyWorld, worker: number, entry: FamilyEntr
   world.fairness.keep(job)
 }
 
+/** L2, of a bucket or a total. One that had its slot before the limit was changed may have it by either limit. */
+function judgeSpacing(world: FamilyWorld, job: number, place: number): void {
+  const { cells, earliest, earliestBefore, startedCosts, setup, told } = world
+  const { cost } = setup.jobs[job]!
+  const limits = world.limitsUpTo(place)
+  const [of, before] = [earliest[place]!, earliestBefore[place]!]
+  const due = cells[(told[job]!.grantedBefore & (1 << place)) === 0 ? of : before]!
+  const isOfBucket = place < setup.buckets.length
+  if (due - Math.max(...limits.map(({ tolerance }) => tolerance)) > 0)
+    world.breaks(isOfBucket ? 'L2 spacing' : 'L2 spacing of a total')
+  const slot = Math.max(due, 0)
+  cells[of] = slot + limits.at(-1)!.interval * cost
+  cells[before] = slot + Math.min(...limits.map(({ interval }) => interval)) * cost
+  cells[startedCosts[place]!] = cost
+}
+
+/** The limit of a bucket or total has been changed. One that was idle has forgotten its last start. */
+export function noteChange(world: FamilyWorld, place: number): void {
+  const { cells, earliest, earliestBefore, startedCosts } = world
+  const [before, after] = world.limitsUpTo(place).slice(-2)
+  const more = (after!.interval - before!.interval) * cells[startedCosts[place]!]!
+  if (cells[earliest[place]!]! > 0) cells[earliest[place]!]! += more
+  if (cells[earliestBefore[place]!]! > 0) cells[earliestBefore[place]!]! += Math.min(0, more)
+  for (const job of world.grantedBelow(place)) world.told[job]!.grantedBefore |= 1 << place
+}
+
 /** A job was accepted. */
 export function judgeRoom(world: FamilyWorld, job: number): void {
-  const { family, setup } = world
+  const { family } = world
   const { bucket, shard } = world.known(job)
-  if (waitingUnits(shard) > setup.buckets[bucket]!.limit.capacity) world.breaks('L1 bound')
+  if (waitingUnits(shard) > shard.limit.capacity) world.breaks('L1 bound')
   for (const total of family.places[bucket]!.totals) {
     const below = family.places.filter(({ totals }) => totals.includes(total))
     const waiting = below.reduce((sum, place) => sum + waitingUnits(place.shard), 0)
@@ -58,7 +79,7 @@ export function judgeState(world: FamilyWorld): void {
   }
   for (const [job, own] of told.entries()) {
     const record = world.record(job)
-    if (record.state !== GRANTED) own.isExempt = 0
+    if (record.state !== GRANTED) Object.assign(own, { isExempt: 0, grantedBefore: 0 })
     const isLive = record.state !== ABSENT && !isEnded(record)
     if (isLive && own.told === DONE) world.breaks('L5 it ended, and lives')
     if (isEnded(record) && own.told === ACCEPTED) own.told = DONE

@@ -1,5 +1,5 @@
 import type { Patch } from '../mutant.ts'
-import { jobsOf, TWO_LEVELS } from './configs.ts'
+import { CHANGED_TOTAL, jobsOf, TWO_LEVELS } from './configs.ts'
 import type { FamilySetup } from './setup.ts'
 
 const TWO_AND_ONE = { workers: 1, jobs: jobsOf(0, 0, 1) }
@@ -76,6 +76,22 @@ const TABLE = {
       from: 'total.children > 0 or total.paused == 1 then',
       to: 'total.children > 0 then',
     },
+  },
+  'family-limit-forgets-start': {
+    what: 'a changed limit of a family forgets the last start below it',
+    law: 'L2 spacing of a total',
+    setup: CHANGED_TOTAL,
+    patch: {
+      script: '*',
+      from: 'bucket.next = math.max(from_slot, bucket.lastStart',
+      to: 'bucket.next = bucket.isTotal and -INF or math.max(from_slot, bucket.lastStart',
+    },
+  },
+  'family-limit-kept': {
+    what: 'a family that lives keeps its limit when that is changed',
+    law: 'L2 spacing of a total',
+    setup: CHANGED_TOTAL,
+    patch: { script: '*', from: 'if total.book < book then', to: 'if false then' },
   },
   'parent-not-enforced': {
     what: 'the gate asks the innermost total alone',

@@ -6,8 +6,14 @@ import type { FamilyMutantName } from './mutants.ts'
 export interface ModelChild {
   readonly key: string
   readonly limit: ModelLimit
+  /** What its limit may be changed to, once. Default: it is not changed. */
+  readonly changed?: ModelLimit
   /** Default: 1. */
   readonly weight?: number
+}
+
+export function limitsOf({ limit, changed }: ModelChild): readonly ModelLimit[] {
+  return changed === undefined ? [limit] : [limit, changed]
 }
 
 /** The durations of totals, in ticks. */

@@ -48,10 +48,10 @@ export function unreserve(shard: Shard): void {
   freeLastSlot(shard)
 }
 
-export function freeLastSlot(shard: Paced): void {
+export function freeLastSlot(shard: Paced, slot = shard.bucket.grantedSlot): void {
   const { bucket, limit } = shard
   const afterStart = bucket.lastStart - limit.tolerance + spacingAfterStart(shard)
-  bucket.next = Math.max(bucket.grantedSlot, afterStart)
+  bucket.next = Math.max(slot, afterStart)
   bucket.lastCost = 0
 }
 

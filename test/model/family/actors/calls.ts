@@ -14,7 +14,7 @@ export type FamilyCall =
   | { readonly verb: 'recover'; readonly answer: readonly LostJob[] }
   | { readonly verb: 'freeze'; readonly held: number; readonly duration: number }
   | { readonly verb: 'unfreeze'; readonly held: number; readonly answer: boolean }
-  | { readonly verb: 'pause' | 'resume'; readonly held: number }
+  | { readonly verb: 'pause' | 'resume' | 'changeLimit'; readonly held: number }
 
 export interface LostJob {
   readonly job: number
@@ -98,6 +98,10 @@ export class FamilyCalls {
 
   hold(verb: 'pause' | 'resume', held: number): void {
     this.#made({ verb, held }, () => verbs.pause(this.#world.family, held, verb))
+  }
+
+  changeLimit(held: number): void {
+    this.#made({ verb: 'changeLimit', held }, () => verbs.changeLimit(this.#world.family, held))
   }
 
   recover(): readonly LostJob[] {

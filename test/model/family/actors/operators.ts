@@ -1,4 +1,5 @@
 import { VERBS } from '../../actors/transition.ts'
+import { noteChange } from '../laws.ts'
 import type { FamilyTransition } from './workers.ts'
 import type { FamilyWorld } from './world.ts'
 
@@ -65,6 +66,20 @@ const resume: FamilyTransition = {
   },
 }
 
+const changeLimit: FamilyTransition = {
+  name: 'has another limit',
+  verb: VERBS.retime,
+  ...ofHeld,
+  take({ world, calls }, way) {
+    const { setup } = world
+    const { changed } = [...setup.buckets, ...setup.totals][way]!
+    if (changed === undefined || world.limitsUpTo(way).length > 1) return false
+    calls.changeLimit(way)
+    noteChange(world, way)
+    return true
+  },
+}
+
 /** Long enough to outlast the slot that was granted before. */
 export function freezeLength({ setup }: FamilyWorld): number {
   return setup.durations.farthest + 2
@@ -83,4 +98,4 @@ function noteHold(world: FamilyWorld, held: number): void {
   world.fairness.interrupt(held)
 }
 
-export const operators = [freeze, unfreeze, pause, resume]
+export const operators = [freeze, unfreeze, pause, resume, changeLimit]

@@ -59,7 +59,7 @@ function askGate({ world, calls }: FamilyStep, { entry, name }: Held, isHeard: b
   const had = world.record(job).state
   const answer = calls.gate({ job, epoch: entry.epoch, worker: name, missed })
   // Below totals it is granted anew.
-  world.told[job]!.isExempt = 0
+  Object.assign(world.told[job]!, { isExempt: 0, grantedBefore: 0 })
   if (answer.kind === 'returned') noteReturned(world, job, had)
   if (!isHeard) return
   const { lease, farthest } = setup.durations

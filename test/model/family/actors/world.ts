@@ -1,5 +1,5 @@
 import { ACCEPTED, FREE } from '../../actors/world.ts'
-import type { FaultKind } from '../../setup.ts'
+import type { FaultKind, ModelLimit } from '../../setup.ts'
 import { type Cells, recordType } from '../../store/cells.ts'
 import { GRANTED, type Shard } from '../../store/shard.ts'
 import { type Ends, shiftCells, shiftTimes } from '../../store/times.ts'
@@ -17,6 +17,8 @@ const TOLD = recordType([
   'isExcused',
   /** It had its slot before the freeze or the pause. */
   'isExempt',
+  /** It had its slot before a limit was changed: a bit for each of those. */
+  'grantedBefore',
 ])
 const WORKER = recordType(['isStopped'])
 const ENTRY = recordType([
@@ -66,12 +68,17 @@ export class FamilyWorld {
   readonly references: readonly FamilyPair[]
   /** By bucket and then by total: the earliest time of the next start, by a clock that is never moved. */
   readonly earliest: readonly number[]
+  /** The same of jobs that had their slots before the limit was changed. */
+  readonly earliestBefore: readonly number[]
+  /** What the last start cost. */
+  readonly startedCosts: readonly number[]
   /** In the same order: until when each is frozen. */
   readonly frozenUntil: readonly number[]
   /** In the same order: whether each is paused. */
   readonly paused: readonly number[]
   readonly #known: readonly Known[]
   readonly #workerSize = WORKER.size
+  readonly #timesOfLimits: readonly number[]
   breach: string | undefined
 
   /** @param isCounting times, tags and epochs may grow without bound, as in a walk */
@@ -87,7 +94,7 @@ export class FamilyWorld {
       jobs * TOLD.size +
       setup.workers * (WORKER.size + setup.holds * ENTRY.size) +
       (setup.schedulers + 1) * jobs * PAIR.size +
-      3 * limited
+      5 * limited
     const padded = Math.ceil(size / 4) * 4
     this.cells = isCounting ? new Float64Array(padded) : new Int8Array(padded)
     this.ends = isCounting ? { never: -1e12, far: 1e12 } : { never: -100, far: 100 }
@@ -108,9 +115,13 @@ export class FamilyWorld {
     const pairs = () => setup.jobs.map(() => PAIR.over(cells, next(PAIR.size)))
     this.schedulers = Array.from({ length: setup.schedulers }, pairs)
     this.deliveries = pairs()
-    this.earliest = Array.from({ length: limited }, () => next(1))
-    this.frozenUntil = Array.from({ length: limited }, () => next(1))
-    this.paused = Array.from({ length: limited }, () => next(1))
+    const ofEach = () => Array.from({ length: limited }, () => next(1))
+    this.earliest = ofEach()
+    this.earliestBefore = ofEach()
+    this.startedCosts = ofEach()
+    this.frozenUntil = ofEach()
+    this.paused = ofEach()
+    this.#timesOfLimits = [...this.earliest, ...this.earliestBefore, ...this.frozenUntil]
     this.references = [
       ...this.deliveries,
       ...this.schedulers.flat(),
@@ -130,7 +141,7 @@ export class FamilyWorld {
     const { faults, returns, freezes, pauses } = setup
     Object.assign(this.globals, { faults, returns, freezes, pauses })
     for (const { entries } of this.workers) for (const entry of entries) this.freeEntry(entry)
-    for (const cell of [...this.earliest, ...this.frozenUntil]) cells[cell] = ends.never
+    for (const cell of this.timesOfLimits) cells[cell] = ends.never
   }
 
   /** The size of a worker in cells, from its state on. */
@@ -157,6 +168,19 @@ export class FamilyWorld {
     const { bucket } = this.known(job)
     const { places, totals } = this.family
     return [bucket, ...places[bucket]!.totals.map((total) => places.length + totals.indexOf(total))]
+  }
+
+  get timesOfLimits(): readonly number[] {
+    return this.#timesOfLimits
+  }
+
+  /** Those of a bucket or total up to now, the last one in force. */
+  limitsUpTo(limited: number): readonly ModelLimit[] {
+    const { shards, totals } = this.family
+    const shard = shards[limited]
+    if (shard !== undefined) return shard.setup.limits.slice(0, shard.meta.book + 1)
+    const total = totals[limited - shards.length]!
+    return total.limits.slice(0, total.bucket.book + 1)
   }
 
   /** The jobs that have slots below that bucket or total. */
@@ -190,8 +214,7 @@ export class FamilyWorld {
   elapse(by: number): void {
     const { ends } = this
     this.family.shift(by)
-    shiftCells(this.cells, this.earliest, by, ends)
-    shiftCells(this.cells, this.frozenUntil, by, ends)
+    shiftCells(this.cells, this.timesOfLimits, by, ends)
     for (const { entries } of this.workers) {
       for (const entry of entries)
         shiftTimes(entry, ['until', 'startAt', 'latest', 'slot', 'startedAt'], by, ends)

@@ -2,9 +2,11 @@ import { ENDING, FREE, GATED, LAPSED, REFUSED, STARTED } from '../../actors/worl
 import { baseOf, rankIn, swapRanges } from '../../check/canonical.ts'
 import { type Bounds, boundsOf, settleForm } from '../../check/shard-form.ts'
 import { setup as handoffSetup } from '../../configs.ts'
+import type { ModelLimit } from '../../setup.ts'
 import type { Clocked } from '../../store/grant.ts'
 import { clampCells } from '../../store/times.ts'
 import type { FamilyEntry, FamilyWorld } from '../actors/world.ts'
+import { limitsOf } from '../setup.ts'
 import { type Child, IN, LATER, READY, type Total } from '../store/total.ts'
 
 /** Gives one form to states that differ only in what no step can tell apart: see check/canonical.ts. */
@@ -18,7 +20,7 @@ export class FamilyCanonical {
   constructor(world: FamilyWorld) {
     const { buckets, totals, jobs, durations, tagParts } = world.setup
     this.#world = world
-    const limits = [...buckets, ...totals].map(({ limit }) => limit)
+    const limits = [...buckets, ...totals].flatMap((child) => limitsOf(child))
     this.#bounds = boundsOf(handoffSetup('all limits', { jobs, limits, durations }))
     const lightest = Math.min(...[...buckets, ...totals].map(({ weight = 1 }) => weight))
     this.#largest = Math.max(...jobs.map(({ cost }) => cost))
@@ -27,19 +29,22 @@ export class FamilyCanonical {
 
   apply(): void {
     const world = this.#world
-    const { family, told, ends, earliest, frozenUntil, cells } = world
+    const { family, told, ends, earliest, startedCosts, timesOfLimits, cells } = world
     const isLeased = family.shards.some(({ jobs }) => jobs.some(({ lease }) => lease !== ends.far))
     for (const shard of family.shards) {
       const { heardAt } = shard.meta
       settleForm(shard, this.#bounds)
       shard.meta.heardAt = isLeased ? heardAt : 0
-      this.#forgetPast(shard)
-      if (shard.bucket.from < -shard.limit.tolerance) shard.bucket.from = ends.never
+      const left = shard.setup.limits.slice(shard.bucket.limit)
+      this.#forgetPast(shard, left)
+      if (shard.bucket.from < -Math.max(...left.map(({ tolerance }) => tolerance)))
+        shard.bucket.from = ends.never
     }
     for (const total of family.totals) this.#settleTotal(total)
     for (const place of family.places) this.#settleChild(place)
-    clampCells(cells, earliest, 0, ends)
-    clampCells(cells, frozenUntil, 0, ends)
+    clampCells(cells, timesOfLimits, 0, ends)
+    for (const [place, cell] of earliest.entries())
+      if (cells[cell] === ends.never) cells[startedCosts[place]!] = 0
     for (const one of told) {
       if (one.told < REFUSED || one.told > LAPSED) continue
       Object.assign(one, { spare: 0, isExcused: 0, hasStarted: 1 })
@@ -52,11 +57,17 @@ export class FamilyCanonical {
     if (world.workers.length === 2) this.#swapWorkers()
   }
 
-  /** No clock is moved and no limit is changed: a slot that is too late for the grid, or a start that keeps no other away, is over. */
-  #forgetPast({ bucket, limit, ends }: Clocked): void {
-    if (bucket.next < -limit.tolerance) bucket.next = ends.never
-    if (bucket.frozen < -limit.tolerance) bucket.frozen = ends.never
-    if (bucket.lastStart < -limit.interval * this.#largest) bucket.lastStart = ends.never
+  /**
+   * No clock is moved: a slot that is too late for the grid, or a start that keeps no other away, is over, by the limit and by that to
+   * which it may be changed.
+   */
+  #forgetPast({ bucket, ends }: Clocked, limits: readonly ModelLimit[]): void {
+    const tolerance = Math.max(...limits.map((limit) => limit.tolerance))
+    const slowest = Math.max(...limits.map(({ interval }) => interval))
+    const more = (slowest - limits[0]!.interval) * this.#largest
+    if (bucket.next < -tolerance - more) bucket.next = ends.never
+    if (bucket.frozen < -tolerance) bucket.frozen = ends.never
+    if (bucket.lastStart < -slowest * this.#largest) bucket.lastStart = ends.never
     if (bucket.next !== ends.never || bucket.lastStart !== ends.never || !this.#bounds.isPlain) return
     Object.assign(bucket, { lastCost: 0, startedCost: 0 })
   }
@@ -66,7 +77,7 @@ export class FamilyCanonical {
     const { oldest } = this.#bounds
     const { setup, family } = this.#world
     if (bucket.exists === 0) return
-    this.#forgetPast(total)
+    this.#forgetPast(total, total.limits.slice(bucket.limit))
     const below = family.places.filter(({ totals }) => totals.includes(total))
     if (below.every(({ shard }) => shard.bucket.granted === 0)) bucket.grantedSlot = ends.never
     else if (bucket.grantedSlot !== ends.never) bucket.grantedSlot = Math.max(oldest, bucket.grantedSlot)

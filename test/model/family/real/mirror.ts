@@ -1,9 +1,11 @@
 import type { Redis } from 'ioredis'
+import { parseRule } from '../../../../src/core/rule-book.ts'
 import type { RedisBackend } from '../../../../src/redis/redis-backend.ts'
 import { SETTINGS } from '../../../support/backend-driver.ts'
 import { letters } from '../../actors/transition.ts'
 import { TICK } from '../../durations.ts'
 import { differenceFrom, type Names } from '../../real/compare.ts'
+import { limitText } from '../../real/mirror.ts'
 import { viewOf } from '../../real/view.ts'
 import type { FamilyCall } from '../actors/calls.ts'
 import type { FamilyWorld } from '../actors/world.ts'
@@ -135,6 +137,8 @@ export class FamilyMirror {
       case 'pause':
       case 'resume':
         return [undefined, void (await verbs[call.verb](this.#heldKey(call.held), now))]
+      case 'changeLimit':
+        return [undefined, void (await this.#changeLimit(call.held))]
       case 'recover': {
         const { jobs: lost } = await verbs.recover(0, {}, now)
         const fate = ({ crashed, failed }: (typeof lost)[number]) =>
@@ -197,6 +201,13 @@ export class FamilyMirror {
       [slot, startAt, latest].map((time) => this.#instant(time)),
       [answer.slot, answer.startAt, answer.latest].map((time) => Math.round(time)),
     ] as const
+  }
+
+  async #changeLimit(held: number): Promise<void> {
+    const { buckets, totals } = this.#world.setup
+    const { key, changed, weight } = [...buckets, ...totals][held]!
+    const rule = parseRule(key, limitText(changed!, weight))
+    await this.#backend.rules.change({ kind: 'set', rule }, this.#now)
   }
 
   async #finish(call: Extract<FamilyCall, { verb: 'finish' }>): Promise<boolean> {

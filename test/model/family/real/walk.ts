@@ -37,7 +37,8 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   'reports the end': 2,
   'takes back what has lost its lease': 3,
   'gives the job back': 2,
-  'goes on after the pause': 3,
+  'is paused': 2,
+  'goes on after the pause': 2,
 }
 const WEIGHTED = FAMILY_TRANSITIONS.filter(({ name }) => name !== 'time passes').flatMap((transition) =>
   Array.from({ length: WEIGHTS[transition.name] ?? 1 }, () => transition),
@@ -90,13 +91,18 @@ export class FamilyWalk {
   #setup(seed: number): FamilySetup {
     const [totals, buckets] = this.#pick(FAMILIES)
     const weight = () => this.#pick([1, 1, 2, 3])
-    const child = (key: string, limit: ModelLimit): ModelChild => ({ key, limit, weight: weight() })
+    const child = (key: string, limitOf: () => ModelLimit): ModelChild => {
+      const [limit, other] = [limitOf(), limitOf()]
+      // It is another limit than that before it.
+      const changed = { ...other, capacity: limit.capacity + 1 }
+      return { key, limit, weight: weight(), ...(this.#chance() < 0.5 ? { changed } : {}) }
+    }
     return familySetup(`walk ${seed}`, {
       totals: totals.map((key, index) => ({
-        ...child(key, this.#limit([4, 8, 20], [10, 25, 50], [0, 1, 2, 5])),
+        ...child(key, () => this.#limit([4, 8, 20], [10, 25, 50], [0, 1, 2, 5])),
         weight: index === 0 ? 1 : weight(),
       })),
-      buckets: buckets.map((key) => child(key, this.#limit([5], [5, 25, 60], [0, 1]))),
+      buckets: buckets.map((key) => child(key, () => this.#limit([5], [5, 25, 60], [0, 1]))),
       jobs: Array.from({ length: 10 }, (_, job) => ({
         of: job < buckets.length ? job : this.#pick([...buckets.keys()]),
         cost: this.#pick([1, 1, 1, 2]),

@@ -26,11 +26,13 @@ import {
 const SHARE = 0.5
 /** `SHARE_OF_ROOM` of the scripts: a child may wait with so many times the room that is left. */
 const SHARE_OF_ROOM = 4
+/** Times are sums of fractions. */
+const ROUNDING = 1e-6
 
 /** A bucket below totals: its place in the innermost, and the slots that its granted job has of each. */
 export class BucketPlace implements Child, Member {
   static sizeFor(totals: number): number {
-    return PLACE_SIZE + totals
+    return PLACE_SIZE + 2 * totals
   }
 
   readonly name: string
@@ -70,7 +72,8 @@ export class BucketPlace implements Child, Member {
     this.#cells = cells
     this.place = placeOver(cells, base)
     this.#slots = base + PLACE_SIZE
-    this.times = [...timesOf(this.place), ...totals.map((_, index) => this.#slots + index)]
+    const slots = Array.from({ length: 2 * totals.length }, (_, index) => this.#slots + index)
+    this.times = [...timesOf(this.place), ...slots]
     this.parent.children.push(this)
     shard.member = this
   }
@@ -88,8 +91,19 @@ export class BucketPlace implements Child, Member {
     return this.#cells[this.#slots + index]!
   }
 
+  /** Until when the job may start with that slot. */
+  #latestOf(index: number): number {
+    return this.#cells[this.#slots + this.totals.length + index]!
+  }
+
+  #keepSlot(index: number, slot: number, latest: number): void {
+    this.#cells[this.#slots + index] = slot
+    this.#cells[this.#slots + this.totals.length + index] = latest
+  }
+
   forgetSlots(): void {
-    for (const index of this.totals.keys()) this.#cells[this.#slots + index] = this.shard.ends.never
+    const { never } = this.shard.ends
+    for (const index of this.totals.keys()) this.#keepSlot(index, never, never)
   }
 
   get held(): Sums {
@@ -187,13 +201,16 @@ export class BucketPlace implements Child, Member {
         startAt - due <= SHARE * limit.tolerance ? due : startAt,
       )
       bucket.grantedSlot = slot
-      this.#cells[this.#slots + index] = slot
+      this.#keepSlot(index, slot, slot + limit.tolerance)
       this.#family.touch(total)
       if (limit.tolerance < durations.leastTolerance) continue
-      const late = limit.tolerance - Math.min(durations.clockAllowance, limit.tolerance / 4)
-      latest = Math.min(latest, slot + late)
+      latest = Math.min(latest, slot + limit.tolerance - this.#clockError(total))
     }
     return latest
+  }
+
+  #clockError({ limit }: Total): number {
+    return Math.min(this.#family.setup.durations.clockAllowance, limit.tolerance / 4)
   }
 
   isBusy(): boolean {
@@ -208,8 +225,9 @@ export class BucketPlace implements Child, Member {
     for (const [index, total] of this.totals.entries()) {
       const slot = this.slotOf(index)
       if (slot === never) continue
-      if (total.bucket.grantedSlot === slot) {
-        freeLastSlot(total)
+      const granted = this.#latestOf(index) - total.limit.tolerance
+      if (Math.abs(total.bucket.grantedSlot - granted) < ROUNDING) {
+        freeLastSlot(total, slot)
         total.bucket.grantedSlot = never
       }
       this.#family.touch(total)
@@ -228,7 +246,7 @@ export class BucketPlace implements Child, Member {
     for (const [index, total] of this.totals.entries()) {
       const { bucket, limit, ends } = total
       const slot = this.slotOf(index)
-      if (slot === ends.never || at - slot > limit.tolerance) {
+      if (slot === ends.never || at > this.#latestOf(index) - this.#clockError(total)) {
         bucket.next = Math.max(bucket.next, at + limit.interval * cost)
       }
       if (at >= bucket.lastStart) Object.assign(bucket, { lastStart: at, startedCost: cost })

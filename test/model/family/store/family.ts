@@ -4,7 +4,7 @@ import type { Cells } from '../../store/cells.ts'
 import { Shard } from '../../store/shard.ts'
 import { type Ends, shiftCells } from '../../store/times.ts'
 import type { FamilyMutantName } from '../mutants.ts'
-import type { FamilySetup } from '../setup.ts'
+import { type FamilySetup, limitsOf } from '../setup.ts'
 import { BucketPlace } from './bucket-place.ts'
 import { settle } from './share.ts'
 import { addSums, type Child, clearPlace, NO_SUMS, Total } from './total.ts'
@@ -266,7 +266,7 @@ export class Family {
 function setupOf({ buckets, jobs, durations, lookAhead }: FamilySetup, bucket: number) {
   return handoffSetup(buckets[bucket]!.key, {
     jobs: jobs.filter((job) => job.of === bucket),
-    limits: [buckets[bucket]!.limit],
+    limits: limitsOf(buckets[bucket]!),
     durations,
     lookAhead,
     keep: jobs.length,

@@ -2,8 +2,10 @@
 import type { ModelLimit, Setup } from '../../setup.ts'
 import { type Cells, cellsOf, type Fields, recordType } from '../../store/cells.ts'
 import type { Clocked } from '../../store/grant.ts'
+import { spacingAfterSlot, spacingAfterStart } from '../../store/pace.ts'
 import type { Meta, Shard } from '../../store/shard.ts'
 import type { Ends } from '../../store/times.ts'
+import { limitsOf, type ModelChild } from '../setup.ts'
 import { Marks } from './overdue.ts'
 
 /** What a child of a total is: without work, taking part, or frozen with work. */
@@ -18,6 +20,9 @@ export const READY = 2
 
 const TOTAL = recordType([
   'exists',
+  /** Which of its limits is in force by the rules, and which it has. */
+  'book',
+  'limit',
   'next',
   'frozen',
   'paused',
@@ -78,7 +83,7 @@ export class Total implements Child, Clocked {
 
   readonly name: string
   readonly weight: number
-  readonly limit: ModelLimit
+  readonly limits: readonly ModelLimit[]
   readonly parent: Total | undefined
   readonly children: Child[] = []
   readonly bucket: ReturnType<typeof TOTAL.over>
@@ -92,11 +97,7 @@ export class Total implements Child, Clocked {
   readonly times: readonly number[]
 
   constructor(
-    {
-      key,
-      limit,
-      weight = 1,
-    }: { readonly key: string; readonly limit: ModelLimit; readonly weight?: number },
+    child: ModelChild,
     {
       cells,
       base,
@@ -109,9 +110,9 @@ export class Total implements Child, Clocked {
       readonly parent: Total | undefined
     },
   ) {
-    this.name = key
-    this.limit = limit
-    this.weight = weight
+    this.name = child.key
+    this.limits = limitsOf(child)
+    this.weight = child.weight ?? 1
     this.parent = parent
     parent?.children.push(this)
     this.bucket = TOTAL.over(cells, base)
@@ -134,6 +135,23 @@ export class Total implements Child, Clocked {
     return this.bucket.frozen
   }
 
+  get limit(): ModelLimit {
+    return this.limits[this.bucket.limit]!
+  }
+
+  /** Follows the rules: `keep` of the scripts. The last job that was granted a slot may start until the same time as before. */
+  changeLimit(forgetsStart: boolean): void {
+    const { bucket, ends } = this
+    const { tolerance } = this.limit
+    const before = spacingAfterSlot(this)
+    bucket.limit = bucket.book
+    const fromSlot = bucket.next === ends.never ? ends.never : bucket.next + (spacingAfterSlot(this) - before)
+    const fromStart = bucket.lastStart - this.limit.tolerance + spacingAfterStart(this)
+    bucket.next = Math.max(ends.never, fromSlot, bucket.lastStart === ends.never ? ends.never : fromStart)
+    if (forgetsStart) bucket.next = ends.never
+    if (bucket.grantedSlot !== ends.never) bucket.grantedSlot += tolerance - this.limit.tolerance
+  }
+
   get takers(): readonly Child[] {
     return this.children.filter(({ place }) => place.standing === IN)
   }
@@ -151,6 +169,7 @@ export class Total implements Child, Clocked {
     const { bucket } = this
     Object.assign(bucket, {
       exists: 0,
+      limit: bucket.book,
       next: never,
       frozen: never,
       paused: 0,

@@ -1,12 +1,13 @@
 // As the scripts in src/redis/verbs, for several buckets of a shard.
 import { guardRun, noteActivity } from '../../store/lease.ts'
-import { reschedule } from '../../store/line.ts'
+import { reschedule, rescheduleFrom } from '../../store/line.ts'
 import type { Shard } from '../../store/shard.ts'
 import { admit as admitTo, type Verdict } from '../../store/verbs/admit.ts'
 import { type ClaimCall, elect, handOver, isOthers } from '../../store/verbs/claim.ts'
 import { type FinishCall, finish as finishIn } from '../../store/verbs/finish.ts'
 import { type GateAnswer, type GateCall, gate as gateOf } from '../../store/verbs/gate.ts'
 import {
+  changeRule,
   freeze as freezeBucket,
   hold as holdBucket,
   unfreeze as unfreezeBucket,
@@ -158,6 +159,31 @@ export function pause(family: Family, held: number, verb: 'pause' | 'resume'): v
     },
     ofNone: undefined,
   })
+}
+
+/**
+ * The next limit is in force. A total follows with the buckets below it, of which each departs anew by what its own limit says, or by
+ * itself, where it has none.
+ */
+export function changeLimit(family: Family, held: number): void {
+  inCall(
+    family,
+    () => undefined,
+    () => {
+      const place = family.places[held]
+      if (place !== undefined) return changeRule(place.shard)
+      const total = family.totals[held - family.places.length]!
+      total.bucket.book += 1
+      if (total.bucket.exists === 0 || family.has('family-limit-kept')) return
+      total.changeLimit(family.has('family-limit-forgets-start'))
+      family.keepAll(chainOf(total))
+      for (const { shard, totals } of family.places) {
+        if (shard.bucket.exists === 0 || !totals.includes(total)) continue
+        family.keepAll(totals)
+        rescheduleFrom(shard, shard.handed.count > 0 ? shard.bucket.from : shard.ends.never)
+      }
+    },
+  )
 }
 
 /** The total, and those above it. */
