@@ -66,7 +66,7 @@ export class FamilyMirror {
       this.#tag,
       setup.totals.map(({ key }) => key),
     )
-    family.begin()
+    family.count()
     for (const total of family.totals) {
       const found = differenceOfTotal(this.#world, total, totals[total.name], this.#names(0))
       if (found !== undefined) return `${total.name}: ${found}`

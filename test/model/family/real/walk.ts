@@ -37,8 +37,9 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   'reports the end': 2,
   'takes back what has lost its lease': 3,
   'gives the job back': 2,
+  'is frozen': 2,
   'is paused': 2,
-  'goes on after the pause': 2,
+  'goes on after the pause': 6,
 }
 const WEIGHTED = FAMILY_TRANSITIONS.filter(({ name }) => name !== 'time passes').flatMap((transition) =>
   Array.from({ length: WEIGHTS[transition.name] ?? 1 }, () => transition),
@@ -91,6 +92,7 @@ export class FamilyWalk {
   #setup(seed: number): FamilySetup {
     const [totals, buckets] = this.#pick(FAMILIES)
     const weight = () => this.#pick([1, 1, 2, 3])
+    const isHeld = this.#chance() < 0.5
     const child = (key: string, limitOf: () => ModelLimit): ModelChild => {
       const [limit, other] = [limitOf(), limitOf()]
       // It is another limit than that before it.
@@ -114,8 +116,8 @@ export class FamilyWalk {
       faults: 6,
       kinds: ['lost', 'dropped', 'kill', 'restart'],
       returns: 6,
-      freezes: 3,
-      pauses: 3,
+      freezes: isHeld ? 12 : 1,
+      pauses: isHeld ? 12 : 1,
       tagParts: 1,
     })
   }

@@ -34,6 +34,8 @@ export class Family {
   readonly #written = new Set<Total>()
   /** What is written of the tags of totals that this call has looked below. */
   readonly #tags = new Map<Total, number>()
+  /** What is written of the next slots of totals that this call has read as earlier. */
+  readonly #nexts = new Map<Total, number>()
   /** The claim hands over what departs by then; undefined: no claim. */
   horizon: number | undefined
   /** Who was frozen joins now. */
@@ -130,10 +132,21 @@ export class Family {
     )
   }
 
-  /** A call begins: the totals are read. */
-  begin(): void {
+  /** What the totals have as the sum of what the buckets below them hold. */
+  count(): void {
     for (const place of this.places) place.sums = place.held
     this.#sum()
+  }
+
+  /** A call begins: the totals are read. */
+  begin(): void {
+    this.count()
+    this.#nexts.clear()
+    for (const total of this.totals) {
+      const { next } = total.bucket
+      total.forgetOldTime()
+      if (total.bucket.next !== next) this.#nexts.set(total, next)
+    }
     this.#written.clear()
     this.#tags.clear()
     this.horizon = undefined
@@ -177,6 +190,7 @@ export class Family {
     for (const place of this.places) this.sync(place)
     this.settleAll(true)
     for (const [total, tag] of this.#tags) if (!this.#written.has(total)) total.place.tag = tag
+    for (const [total, next] of this.#nexts) if (!this.#written.has(total)) total.bucket.next = next
   }
 
   /** The total is looked below with the tag by which it stands in `ready`. That is kept where it is written for another reason. */

@@ -2,7 +2,7 @@
 import type { ModelLimit, Setup } from '../../setup.ts'
 import { type Cells, cellsOf, type Fields, recordType } from '../../store/cells.ts'
 import type { Clocked } from '../../store/grant.ts'
-import { spacingAfterSlot, spacingAfterStart } from '../../store/pace.ts'
+import { farthestNext, spacingAfterSlot, spacingAfterStart } from '../../store/pace.ts'
 import type { Meta, Shard } from '../../store/shard.ts'
 import type { Ends } from '../../store/times.ts'
 import { limitsOf, type ModelChild } from '../setup.ts'
@@ -150,6 +150,14 @@ export class Total implements Child, Clocked {
     bucket.next = Math.max(ends.never, fromSlot, bucket.lastStart === ends.never ? ends.never : fromStart)
     if (forgetsStart) bucket.next = ends.never
     if (bucket.grantedSlot !== ends.never) bucket.grantedSlot += tolerance - this.limit.tolerance
+  }
+
+  /** As `forget_old_time` of pace.lua: a loss under a slower limit may have put the next slot further away than the limit does now. */
+  forgetOldTime(): void {
+    const { bucket, limit, setup } = this
+    const soon = 2 * setup.durations.farthest
+    if (bucket.next <= soon) return
+    bucket.next = Math.min(bucket.next, Math.max(farthestNext(this), soon + limit.interval * limit.capacity))
   }
 
   get takers(): readonly Child[] {
