@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { SECOND } from '../../src/core/duration.ts'
 import type { RedisBackend } from '../../src/redis/redis-backend.ts'
+import { shardKey } from '../../src/redis/scripts/keys.ts'
 import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import { at, request } from '../support/backend-driver.ts'
 import { recount } from '../support/recount.ts'
@@ -121,3 +122,80 @@ test.each([
     expect(now).toBeLessThan(at(1))
   },
 )
+
+const ASKED = { scheduler: 'test', lookAhead: LOOK_AHEAD, most: 200, lease: LEASE }
+
+/** Claims every 5 ms for two seconds; `work` does something with what is in hand. Returns the most that was in hand. */
+async function mostInHand(
+  { verbs, store }: RedisBackend,
+  work: (held: HandedJob[], step: number) => Promise<void>,
+) {
+  const held: HandedJob[] = []
+  let most = 0
+  for (let step = 0; step < 400; step++) {
+    held.push(...(await verbs.claim(0, ASKED, at(step / 200))).jobs)
+    await work(held, step)
+    most = Math.max(most, held.length)
+  }
+  expect(await recount(lookAt(), store.tags[0]!)).toEqual([])
+  return most
+}
+
+const ask = (job: HandedJob) => ({ ...job, worker: 'test', lead: 0, error: 0, lease: LEASE })
+
+test('while what was handed over starts as handlers come free, however slowly, no more is in hand than departs within the look-ahead', async () => {
+  const backend = await openFamily('900, 400/s', { a: 90, b: 90, c: 90, d: 90, e: 90, f: 90 })
+  const { verbs } = backend
+  const most = await mostInHand(backend, async (held, step) => {
+    const now = at(step / 200)
+    if (step % 8 !== 0 || held.length === 0) return
+    const job = held.shift()!
+    expect((await verbs.gate(0, [ask(job)], now)).answers[0]).toMatchObject({ kind: 'granted', startAt: now })
+    const outcome = { kind: 'completed', result: undefined } as const
+    await verbs.finish(0, [{ ...job, startedAt: now, outcome }], now)
+  })
+  expect(most).toBeLessThanOrEqual(21)
+})
+
+test('while a worker that has died has the only slot of a total, no more and more jobs ask for it', async () => {
+  const backend = await openFamily('900, 100/s, tolerance 0', { some: 50, others: 50 })
+  const most = await mostInHand(backend, async (held, step) => {
+    if (step > 0) return
+    const { answers } = await backend.verbs.gate(0, held.map(ask), at(0))
+    expect(answers.map(({ kind }) => kind)).toEqual(['granted', ...Array(held.length - 1).fill('wait')])
+  })
+  // It, and those behind it.
+  expect(most).toBeLessThanOrEqual(1 + 6)
+})
+
+test.each(['a/', 'a/b/'])(
+  'a clock that was set back keeps no job waiting below %s for one whose worker has died',
+  async (family) => {
+    const limits = { '*': '9, 200/s', 'a/': '900, 100/s', [family]: '900, 2/s' }
+    const backend = await openRedisBackend({ limits, openedAt: at(0) })
+    onTestFinished(() => backend.wakes.stop())
+    const { verbs } = backend
+    for (const key of ['stuck', 'waits']) await verbs.admit(request(key, { key: `${family}${key}` }), at(100))
+    expect((await verbs.claim(0, ASKED, at(100))).jobs).toHaveLength(1)
+    const found: string[] = []
+    for (let now = at(50); ; ) {
+      const { jobs, nextClaim } = await verbs.claim(0, ASKED, now)
+      found.push(...jobs.map(({ id }) => id))
+      if (found.length > 0) return
+      now = Math.max(now + 5_000, nextClaim)
+      expect(now).toBeLessThan(at(51))
+    }
+  },
+)
+
+test('a job of which the record is gone counts no more as overdue', async () => {
+  const backend = await openFamily('900, 5/s', { stuck: 1, others: 20 })
+  const { verbs, store } = backend
+  const { stuck } = await play(backend, 0, 0.6)
+  expect(stuck.length).toBeGreaterThan(1)
+  const tag = store.tags[0]!
+  await lookAt().hdel(shardKey(tag, 'jobs'), 'stuck0')
+  // Time that is without calls counts for no lease.
+  for (let now = 1; now < 12; now++) await verbs.recover(0, {}, at(now))
+  expect(await recount(lookAt(), tag)).toEqual([])
+})

@@ -73,7 +73,10 @@ local function forget_lost(id, job)
       bucket.inHanded = bucket.inHanded - 1
       bucket.waiting = bucket.waiting - cost
       if bucket.granted == id then bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
-      else bucket.handed = bucket.handed - cost end
+      else
+        bucket.handed = bucket.handed - cost
+        if bucket.member then family.note_in_hand(bucket, state.epoch, cost, -1) end
+      end
       reschedule(bucket, meta)
     end
   end

@@ -22,6 +22,7 @@ do
       if at >= total.lastStart then
         total.lastStart, total.startedCost, total.startedWarmth = at, state.cost, total.lastWarmth
       end
+      family.note_start(total, state.epoch)
       family.touch(total)
     end
     family.drop_slots(member)

@@ -12,17 +12,19 @@ do
     return total.markedAt + total.markedAhead + (total.marked - total.overdue) * total.interval + GRACE
   end
 
+  -- All others wait for the job that has the only slot, whatever their workers do.
+  local function is_busy(total) return total.grants > 0 and family.has_one_slot(total) end
+
   -- When less will count as handed over, for a claim that looks ahead; Infinity: all that was handed over is overdue.
   function family.overdue_from(total)
-    return total.inHanded - total.grants > total.overdueJobs and overdue_at(total) + total.markedAhead or INF
+    return not is_busy(total) and total.inHanded - total.grants > total.overdueJobs and overdue_at(total) + total.markedAhead or INF
   end
 
   -- A claim chooses among those below the total, for slots up to `horizon`. `epoch`: the last one that was given.
   function family.heed_overdue(total, horizon, epoch)
-    if total.inHanded == 0 then return end
+    if total.inHanded == 0 or is_busy(total) then return end
     local ahead = math.max(0, horizon - time_read)
-    -- The clock may have been set back.
-    total.markedAt, total.markedAhead = math.min(total.markedAt, time_read), math.max(total.markedAhead, ahead)
+    total.markedAhead = math.max(total.markedAhead, ahead)
     if overdue_at(total) > time_read then return end
     total.overdue, total.overdueJobs, total.overdueTo = total.marked, total.markedJobs, total.markedTo
     total.marked, total.markedJobs, total.markedTo = total.handed, total.inHanded - total.grants, epoch
@@ -40,6 +42,12 @@ do
         total.overdue, total.overdueJobs = math.max(0, total.overdue + sign * cost), math.max(0, total.overdueJobs + sign)
       end
     end
+  end
+
+  -- A job that was handed over by that epoch starts. Those behind it may wait for the same handlers: they have their time from now on, or
+  -- more and more would pile up there.
+  function family.note_start(total, epoch)
+    if epoch <= total.markedTo then total.markedAt = time_read end
   end
 
   -- Others are in hand than were marked.

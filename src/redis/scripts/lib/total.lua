@@ -20,7 +20,7 @@ do
     total.hadChildren, total.hadTurns = children > 0, total.turns > 0
     -- The clock may have been set back since: no child is to wait for that time.
     if time_read then
-      total.lastStart = math.min(total.lastStart, time_read + FARTHEST_SLOT)
+      total.lastStart, total.markedAt = math.min(total.lastStart, time_read + FARTHEST_SLOT), math.min(total.markedAt, time_read)
       forget_old_time(total, time_read)
     end
     return total
@@ -44,6 +44,10 @@ do
     end
     return totals[path] or nil
   end
+
+  -- With less tolerance no worker could be sure to start in time: then a total has one slot at a time, as a bucket has.
+  local LEAST_TOLERANCE = 4000
+  function family.has_one_slot(total) return total.tolerance < LEAST_TOLERANCE end
 
   -- It is written when the call ends, and stands anew below its parent.
   function family.touch(total)

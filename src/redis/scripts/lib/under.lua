@@ -9,8 +9,6 @@ do
   local MOST_USED = 0.7
   -- What a slot takes for each total, beside the job itself: see usage.is_enough.
   local WORK = 4
-  -- With less tolerance no worker could be sure to start in time: then a total has one slot at a time, as a bucket has.
-  local LEAST_TOLERANCE = 4000
 
   -- A late start must not come right behind a later one that keeps others away for longer than the tolerance: that one waits for it.
   function family.after_grants(bucket, total, cost)
@@ -59,7 +57,7 @@ do
   -- When to ask again for a slot, because another job has the only one of a total; nil: none has.
   function family.busy_until(bucket, now)
     for _, total in ipairs(family.totals_of(bucket)) do
-      if total.grants > family.grants_of(bucket) and total.tolerance < LEAST_TOLERANCE then return now + math.max(1000, math.min(50000, total.interval / 4)) end
+      if total.grants > family.grants_of(bucket) and family.has_one_slot(total) then return now + math.max(1000, math.min(50000, total.interval / 4)) end
     end
   end
 
@@ -74,7 +72,7 @@ do
     for index, total in ipairs(family.totals_of(bucket)) do
       local due = math.max(total.next, total.frozen)
       local slot = reserve(total, job.cost, start_at - due <= SHARE * total.tolerance and due or start_at)
-      local late = total.tolerance < LEAST_TOLERANCE and 0 or math.max(0, start_at - slot + uses - MOST_USED * total.tolerance)
+      local late = family.has_one_slot(total) and 0 or math.max(0, start_at - slot + uses - MOST_USED * total.tolerance)
       local until_ = slot + total.tolerance + late
       total.grantedSlot, total.next = until_ - total.tolerance, total.next + late
       local _, charges = family.use_of(total, job.id, job.cost)
@@ -90,7 +88,7 @@ do
         end
       end
       member.slots[index], member.counted[index] = slot, until_
-      if total.tolerance >= LEAST_TOLERANCE then latest = math.min(latest, until_ - clock_error(total)) end
+      if not family.has_one_slot(total) then latest = math.min(latest, until_ - clock_error(total)) end
       family.touch(total)
     end
     return latest

@@ -241,6 +241,8 @@ export class BucketPlace implements Child, Member {
   }
 
   start(job: number, at: number): void {
+    const number = this.#family.numberOf(this, job)
+    for (const { marks } of this.totals) marks.start(this.#family, number)
     this.#forgetMarks(job)
     const cost = this.shard.cost(job)
     for (const [index, total] of this.totals.entries()) {

@@ -53,8 +53,20 @@ export class Marks {
     )
   }
 
+  /** All wait for the one that has the only slot. */
+  #isBusy({ setup }: Family): boolean {
+    const { sums, limit } = this.#total
+    return sums.grants > 0 && limit.tolerance < setup.durations.leastTolerance
+  }
+
+  /** A job starts: those behind it have their time from now on. */
+  start(family: Family, job: number): void {
+    if (family.cells[this.#base + job]! >= MARKED) this.#total.bucket.markedAt = 0
+  }
+
   /** When less will count as handed over, for a claim that looks ahead. */
   overdueFrom(family: Family): number {
+    if (this.#isBusy(family)) return family.ends.far
     const inHand = this.#count(family, NEW).jobs
     if (inHand === this.overdue(family).jobs) return family.ends.far
     return Math.min(family.ends.far, this.#overdueAt(family) + family.setup.lookAhead)
@@ -63,7 +75,7 @@ export class Marks {
   /** A claim chooses among those below the total. */
   heed(family: Family): void {
     const { bucket, sums } = this.#total
-    if (sums.inHanded === 0 || this.#overdueAt(family) > 0) return
+    if (sums.inHanded === 0 || this.#isBusy(family) || this.#overdueAt(family) > 0) return
     for (const { job, shard, index } of family.jobsBelow(this.#total)) {
       const { state } = shard.jobs[index]!
       if (state !== HANDED && state !== GRANTED) continue
