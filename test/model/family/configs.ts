@@ -20,10 +20,23 @@ export const TWO_LEVELS = {
 /** What is handed over in the look-ahead must not be too far away for the gate. */
 const FAR_LEVELS = { ...TWO_LEVELS, durations: { ...SMALL_FAMILY, farthest: TWO_LEVELS.lookAhead } }
 const ALONE = { workers: 1 }
+const COSTLY_JOBS = [
+  { of: 0, cost: 2 },
+  { of: 1, cost: 1 },
+  { of: 1, cost: 1 },
+]
 const HOLDS_TWO = { ...ALONE, holds: 2 }
 const changed = (...limits: readonly (readonly [number, number])[]) => {
   const [before, after] = limits.map(([interval, tolerance]) => below('f/', interval, { tolerance }))
   return { totals: [{ ...before!, changed: after!.limit }], lookAhead: 3, durations: FAR_LEVELS.durations }
+}
+/** One job in two ticks, below a total that would let one go in each. */
+export const ALONE_WITH_QUOTA = { ...ALONE, ...total(1, { quotas: [{ amount: 1, window: 2 }] }) }
+/** Slots that are out together, of which a quota allows one. */
+const QUOTA = {
+  ...total(1, { tolerance: 1, quotas: [{ amount: 1, window: 2 }] }),
+  lookAhead: 3,
+  durations: FAR_LEVELS.durations,
 }
 /** The total becomes slower, while no limit of a bucket holds its jobs. */
 export const CHANGED_TOTAL = {
@@ -45,6 +58,7 @@ export const SMALL_FAMILIES: readonly FamilySetup[] = [
   familySetup('1 + 1 jobs, paused', { ...ALONE, pauses: 1 }),
   familySetup('1 + 1 jobs, a slower total', changed([1, 2], [3, 0])),
   familySetup('1 + 1 jobs, a faster total', changed([3, 0], [1, 2])),
+  familySetup('1 + 1 jobs, a quota', QUOTA),
 ]
 
 /** For `npm run test:model`. */
@@ -62,11 +76,7 @@ export const FULL_FAMILIES: readonly FamilySetup[] = [
   familySetup('1 + 1 jobs, two levels, calls', { ...TWO_LEVELS, ...one('lost') }),
   familySetup('1 + 2 jobs, costs and weights', {
     ...ALONE,
-    jobs: [
-      { of: 0, cost: 2 },
-      { of: 1, cost: 1 },
-      { of: 1, cost: 1 },
-    ],
+    jobs: COSTLY_JOBS,
     buckets: [below('f/a', 1), { ...below('f/b', 1), weight: 2 }],
     tagParts: 6,
   }),
@@ -88,6 +98,12 @@ export const FULL_FAMILIES: readonly FamilySetup[] = [
     ...ALONE,
     jobs: jobsOf(0, 0, 1),
     buckets: [{ ...below('f/a', 2), changed: below('f/a', 3).limit }, below('f/b', 1)],
+  }),
+  familySetup('1 + 1 jobs, a quota, calls', { ...QUOTA, ...one('lost') }),
+  familySetup('1 + 2 jobs, costs and a quota', {
+    ...ALONE,
+    ...total(1, { quotas: [{ amount: 2, window: 4 }] }),
+    jobs: COSTLY_JOBS,
   }),
   familySetup('1 + 1 jobs, paused, calls', { ...ALONE, pauses: 1, ...one('lost') }),
   familySetup('1 + 1 jobs, two levels, paused', { ...TWO_LEVELS, ...ALONE, pauses: 1 }),

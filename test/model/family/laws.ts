@@ -18,6 +18,7 @@ export function judgeStart(world: FamilyWorld, worker: number, entry: FamilyEntr
     if (cells[frozenUntil[place]!]! > 0 && isHeld) world.breaks('freeze')
     if (cells[paused[place]!] === 1 && isHeld) world.breaks('pause')
   }
+  world.starts.judge(job)
   if (own.told !== ACCEPTED) world.breaks('L5 it ended, and starts')
   if (own.spare === 0) world.breaks('L5 one start too many')
   own.spare = Math.max(0, own.spare - 1)
@@ -72,6 +73,7 @@ export function judgeRoom(world: FamilyWorld, job: number): void {
 /** Notes what has ended, and judges what holds in every state. */
 export function judgeState(world: FamilyWorld): void {
   const { told, family } = world
+  world.starts.judgeCounted()
   for (const total of family.totals) {
     const below = family.places.filter(({ totals }) => totals.includes(total))
     const running = below.flatMap(({ shard }) => shard.jobs).filter(({ state }) => state === RUNNING)

@@ -1,5 +1,5 @@
 import type { Patch } from '../mutant.ts'
-import { CHANGED_TOTAL, jobsOf, TWO_LEVELS } from './configs.ts'
+import { ALONE_WITH_QUOTA, CHANGED_TOTAL, jobsOf, TWO_LEVELS } from './configs.ts'
 import type { FamilySetup } from './setup.ts'
 
 const TWO_AND_ONE = { workers: 1, jobs: jobsOf(0, 0, 1) }
@@ -92,6 +92,26 @@ const TABLE = {
     law: 'L2 spacing of a total',
     setup: CHANGED_TOTAL,
     patch: { script: '*', from: 'if total.book < book then', to: 'if false then' },
+  },
+  'family-quota-not-at-gate': {
+    what: 'the quota of a family is looked at by the claim alone',
+    law: 'L10 quota of a total',
+    setup: { ...ALONE_WITH_QUOTA, lookAhead: 3 },
+    patch: {
+      script: 'gate',
+      from: 'charges[index] = select(2, family.use_of(total, job.id, job.cost))',
+      to: 'charges[index] = nil',
+    },
+  },
+  'family-quota-not-given-back': {
+    what: 'an attempt that never started keeps what it was charged in the quota of a family',
+    law: 'L10 charged for nothing',
+    setup: { ...ALONE_WITH_QUOTA, returns: 1 },
+    patch: {
+      script: '*',
+      from: 'usage.discharge(total, charges, member.counted[index], member.stamp) end\n        family.count_handed',
+      to: 'end\n        family.count_handed',
+    },
   },
   'parent-not-enforced': {
     what: 'the gate asks the innermost total alone',

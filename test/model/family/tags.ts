@@ -1,6 +1,7 @@
 import { FROZEN, GRANTED, HANDED, RETRYING, WAITING } from '../store/shard.ts'
 import type { FamilyWorld } from './actors/world.ts'
 import { type Child, IN, Total } from './store/total.ts'
+import { useOfUnit } from './store/total-quotas.ts'
 
 interface TagsBefore {
   readonly child: Child
@@ -59,7 +60,7 @@ function sumBelow({ family, setup }: FamilyWorld, child: Child, moved: readonly 
     const place = family.places[setup.jobs[job]!.of]!
     if (child === place || (child instanceof Total && place.totals.includes(child))) sum += units
   }
-  return (sum * setup.tagParts) / child.weight
+  return (sum * useOfUnit(child.parent!) * setup.tagParts) / child.weight
 }
 
 function judgeTag(world: FamilyWorld, before: TagsBefore, moved: number): void {

@@ -3,8 +3,11 @@ import type { ModelQuota } from '../setup.ts'
 import type { Shard } from './shard.ts'
 import { type QuotaUse, subWindowOf } from './use.ts'
 
+/** What counts in quotas: a bucket or a total. */
+export type Counting = Pick<Shard, 'setup' | 'use'>
+
 /** When the entry ends in which a start at `at` counts. */
-export function endsAt({ setup, use }: Shard, quota: ModelQuota, at: number): number {
+export function endsAt({ setup, use }: Counting, quota: ModelQuota, at: number): number {
   const size = subWindowOf(quota, setup.durations.moment)
   const clock = use.head?.clock ?? 0
   return (Math.floor((at + clock) / size) + 1) * size - clock + quota.window
@@ -19,12 +22,12 @@ function add(use: QuotaUse, end: number, units: number): void {
   use.set(entries.sort(([one], [other]) => one - other))
 }
 
-export function charge(shard: Shard, quota: ModelQuota, use: QuotaUse, units: number, at: number): void {
+export function charge(shard: Counting, quota: ModelQuota, use: QuotaUse, units: number, at: number): void {
   add(use, endsAt(shard, quota, at), units)
 }
 
 /** Lets nothing count for longer than a start that is reserved now. Returns whether something would have. */
-export function clamp(shard: Shard, quota: ModelQuota, use: QuotaUse, at: number): boolean {
+export function clamp(shard: Counting, quota: ModelQuota, use: QuotaUse, at: number): boolean {
   const last = endsAt(shard, quota, at + shard.setup.durations.farthest)
   const entries = use.entries()
   const kept = entries.filter(([end]) => end <= last)
@@ -35,7 +38,7 @@ export function clamp(shard: Shard, quota: ModelQuota, use: QuotaUse, at: number
 }
 
 export function carryOver(
-  shard: Shard,
+  shard: Counting,
   before: ModelQuota,
   entries: readonly (readonly [number, number])[],
   after: ModelQuota,

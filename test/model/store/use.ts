@@ -61,7 +61,7 @@ type Window = Pick<ModelQuota, 'each' | 'window'>
 
 /** What counts in the quotas of a bucket: those of its limit, and those that are remembered. */
 export class Use {
-  static sizeFor({ limits }: Setup): number {
+  static sizeFor({ limits }: Pick<Setup, 'limits'>): number {
     const windows = windowsOf(limits).length
     if (windows === 0) return 0
     return HEAD.size + 2 * ROOM * windows + (mayReplace(limits) ? windows + 1 : 0)
@@ -80,7 +80,12 @@ export class Use {
   /** Sub-windows of all sizes begin anew after this time. */
   readonly #cycle: number
 
-  constructor(cells: Cells, base: number, { limits, durations }: Setup, ends: Ends) {
+  constructor(
+    cells: Cells,
+    base: number,
+    { limits, durations }: Pick<Setup, 'limits' | 'durations'>,
+    ends: Ends,
+  ) {
     this.#ends = ends
     this.#windows = windowsOf(limits)
     this.quotas = this.#windows.map(

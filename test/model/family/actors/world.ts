@@ -5,6 +5,7 @@ import { GRANTED, type Shard } from '../../store/shard.ts'
 import { type Ends, shiftCells, shiftTimes } from '../../store/times.ts'
 import { Fairness } from '../fairness.ts'
 import type { FamilySetup } from '../setup.ts'
+import { Starts } from '../starts.ts'
 import { Family } from '../store/family.ts'
 
 const GLOBALS = recordType(['faults', 'returns', 'freezes', 'pauses'])
@@ -58,6 +59,7 @@ export class FamilyWorld {
   readonly cells: Cells
   readonly family: Family
   readonly fairness: Fairness
+  readonly starts: Starts
   readonly globals: ReturnType<typeof GLOBALS.over>
   readonly told: readonly ReturnType<typeof TOLD.over>[]
   readonly workers: readonly FamilyWorker[]
@@ -90,6 +92,7 @@ export class FamilyWorld {
     const size =
       familySize +
       Fairness.sizeFor(setup) +
+      Starts.sizeFor(setup) +
       GLOBALS.size +
       jobs * TOLD.size +
       setup.workers * (WORKER.size + setup.holds * ENTRY.size) +
@@ -106,6 +109,7 @@ export class FamilyWorld {
     const { cells } = this
     this.family = new Family(cells, next(familySize), setup, this.ends)
     this.fairness = new Fairness(this, next(Fairness.sizeFor(setup)))
+    this.starts = new Starts(this, cells, next(Starts.sizeFor(setup)))
     this.globals = GLOBALS.over(cells, next(GLOBALS.size))
     this.told = setup.jobs.map(() => TOLD.over(cells, next(TOLD.size)))
     this.workers = Array.from({ length: setup.workers }, () => ({
@@ -214,6 +218,7 @@ export class FamilyWorld {
   elapse(by: number): void {
     const { ends } = this
     this.family.shift(by)
+    this.starts.elapse(by)
     shiftCells(this.cells, this.timesOfLimits, by, ends)
     for (const { entries } of this.workers) {
       for (const entry of entries)

@@ -8,6 +8,7 @@ import { clampCells } from '../../store/times.ts'
 import type { FamilyEntry, FamilyWorld } from '../actors/world.ts'
 import { limitsOf } from '../setup.ts'
 import { type Child, IN, LATER, READY, type Total } from '../store/total.ts'
+import { drop, useOfUnit } from '../store/total-quotas.ts'
 
 /** Gives one form to states that differ only in what no step can tell apart: see check/canonical.ts. */
 export class FamilyCanonical {
@@ -24,7 +25,8 @@ export class FamilyCanonical {
     this.#bounds = boundsOf(handoffSetup('all limits', { jobs, limits, durations }))
     const lightest = Math.min(...[...buckets, ...totals].map(({ weight = 1 }) => weight))
     this.#largest = Math.max(...jobs.map(({ cost }) => cost))
-    this.#furthest = (this.#largest * tagParts) / lightest
+    const mostUsed = Math.max(...world.family.totals.map((total) => useOfUnit(total)))
+    this.#furthest = (this.#largest * mostUsed * tagParts) / lightest
   }
 
   apply(): void {
@@ -41,6 +43,7 @@ export class FamilyCanonical {
         shard.bucket.from = ends.never
     }
     for (const total of family.totals) this.#settleTotal(total)
+    world.starts.settleForm()
     for (const place of family.places) this.#settleChild(place)
     clampCells(cells, timesOfLimits, 0, ends)
     for (const [place, cell] of earliest.entries())
@@ -77,6 +80,7 @@ export class FamilyCanonical {
     const { oldest } = this.#bounds
     const { setup, family } = this.#world
     if (bucket.exists === 0) return
+    drop(total)
     this.#forgetPast(total, total.limits.slice(bucket.limit))
     const below = family.places.filter(({ totals }) => totals.includes(total))
     if (below.every(({ shard }) => shard.bucket.granted === 0)) bucket.grantedSlot = ends.never

@@ -1,5 +1,6 @@
 import { Comparison, type Names } from '../../real/compare.ts'
 import type { Texts } from '../../real/view.ts'
+import { quotasOf } from '../../store/usage.ts'
 import type { FamilyWorld } from '../actors/world.ts'
 import type { BucketPlace } from '../store/bucket-place.ts'
 import { type Child, LATER, READY, Total } from '../store/total.ts'
@@ -39,6 +40,16 @@ export function differenceOfTotal(
     compare.same(name, total.sums[name], Number(found[name]))
   }
   const children = total.children.filter((child) => isThere(child))
+  if (quotasOf(total.limit).length > 0)
+    compare.same('handed in quotas', total.sums.handed, Number(found['handedUnits']))
+  for (const [index, part] of quotasOf(total.limit).entries()) {
+    const entries = total.use
+      .of(part)
+      .entries()
+      .filter(([end]) => end > 0)
+    const texts = entries.map(([end, used]) => `${names.instant(end)} ${used}`)
+    compare.same(`quota ${index}`, texts.join(' '), Object.values(found.quotas)[index])
+  }
   compare.same('children', children.length, Number(found['children']))
   compare.same('takers', total.takers.length, Number(found['takers']))
   compare.same('weights', total.weights, Number(found['weights']))

@@ -65,6 +65,7 @@ export class FamilyMirror {
       this.#redis,
       this.#tag,
       setup.totals.map(({ key }) => key),
+      this.#now,
     )
     family.count()
     for (const total of family.totals) {

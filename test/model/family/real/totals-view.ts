@@ -9,7 +9,8 @@ const SCRIPT = withLibraries(
   `${ALL_AS_TEXTS}
   read_meta()
   local totals = {}
-  for _, path in ipairs(ARGV) do
+  for index = 2, #ARGV do
+    local path = ARGV[index]
     local total = family.total(path)
     if total then
       local function standing(set)
@@ -21,19 +22,30 @@ const SCRIPT = withLibraries(
       total.later, total.ready = standing('later'), standing('ready')
       total.due = tonumber(redis.call('ZSCORE', K.due, path) or INF)
       total.idleAt = tonumber(redis.call('ZSCORE', K.idle, path) or INF)
-      total.moves, total.handedUse = nil, nil
+      local parts, use = usage.of(total)
+      total.quotas, total.handedUnits = {}, total.inHanded > 0 and total.handedUse[1] or 0
+      for index, one in ipairs(use or {}) do
+        local entries = {}
+        for entry, end_ in ipairs(one.ends) do
+          if end_ > tonumber(ARGV[1]) then entries[#entries + 1] = string.format('%d %d', end_, one.used[entry]) end
+        end
+        total.quotas[index] = table.concat(entries, ' ')
+      end
+      total.moves, total.handedUse, total.use, total.parts = nil, nil, nil, nil
       totals[path] = all(total)
     end
   end
   return cjson.encode(totals)`,
 )
 
-export type TotalView = Texts & Readonly<Record<'later' | 'ready', Texts>>
+/** Of each quota, its entries: when each ends, and how much it counts. */
+export type TotalView = Texts & Readonly<Record<'later' | 'ready' | 'quotas', Texts>>
 
 export async function totalsView(
   redis: Redis,
   tag: string,
   paths: readonly string[],
+  now: number,
 ): Promise<Readonly<Record<string, TotalView>>> {
-  return JSON.parse(String(await redis.eval(SCRIPT, 1, tag, ...paths)))
+  return JSON.parse(String(await redis.eval(SCRIPT, 1, tag, now, ...paths)))
 }

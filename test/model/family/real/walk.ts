@@ -9,6 +9,8 @@ import { type FamilySetup, familySetup, type ModelChild } from '../setup.ts'
 
 /** Ticks of 10 ms: less than a slot, about one, more than the farthest slot. Several are as long as a lease. */
 const LAPSES = [1, 1, 3, 5, 10, 25, 26, 50, 90]
+/** Of a quota: a sub-window of each is two or four ticks. */
+const WINDOWS = [120, 120, 240]
 /** A scheduler claims before so long a silence. */
 const LONGEST_SILENCE = 100
 
@@ -92,7 +94,9 @@ export class FamilyWalk {
   #setup(seed: number): FamilySetup {
     const [totals, buckets] = this.#pick(FAMILIES)
     const weight = () => this.#pick([1, 1, 2, 3])
-    const isHeld = this.#chance() < 0.5
+    const hasQuota = this.#chance() < 0.4
+    const isHeld = !hasQuota && this.#chance() < 0.6
+    const quotas = [{ amount: this.#pick([2, 3]), window: this.#pick(WINDOWS) }]
     const child = (key: string, limitOf: () => ModelLimit): ModelChild => {
       const [limit, other] = [limitOf(), limitOf()]
       // It is another limit than that before it.
@@ -100,21 +104,25 @@ export class FamilyWalk {
       return { key, limit, weight: weight(), ...(this.#chance() < 0.5 ? { changed } : {}) }
     }
     return familySetup(`walk ${seed}`, {
-      totals: totals.map((key, index) => ({
-        ...child(key, () => this.#limit([4, 8, 20], [10, 25, 50], [0, 1, 2, 5])),
-        weight: index === 0 ? 1 : weight(),
-      })),
+      totals: totals.map((key, index) => {
+        const total = child(key, () => this.#limit([4, 8, 20], [10, 25, 50], [0, 1, 2, 5]))
+        if (index > 0) return total
+        // What a changed limit remembers of quotas, and what a loss counts in them, the model of one bucket has.
+        const { limit } = total
+        return hasQuota ? { key, limit: { ...limit, quotas } } : { ...total, weight: 1 }
+      }),
       buckets: buckets.map((key) => child(key, () => this.#limit([5], [5, 25, 60], [0, 1]))),
       jobs: Array.from({ length: 10 }, (_, job) => ({
         of: job < buckets.length ? job : this.#pick([...buckets.keys()]),
         cost: this.#pick([1, 1, 1, 2]),
       })),
       durations: { ...REAL, leastTolerance: 0.4, tagAsked: 10, tagAskedBy: 1_000, overdueGrace: 5 },
-      lookAhead: this.#pick([5, 25, 60]),
+      // A job that is handed over long before its quota has room may ask the gate too early.
+      lookAhead: this.#pick(hasQuota ? [25, 60] : [5, 25, 60]),
       schedulers: 2,
       holds: 3,
       faults: 6,
-      kinds: ['lost', 'dropped', 'kill', 'restart'],
+      kinds: hasQuota ? ['lost', 'dropped', 'kill'] : ['lost', 'dropped', 'kill', 'restart'],
       returns: 6,
       freezes: isHeld ? 12 : 1,
       pauses: isHeld ? 12 : 1,

@@ -21,6 +21,7 @@ import {
   type Total,
   timesOf,
 } from './total.ts'
+import { charge, drop, roomAt } from './total-quotas.ts'
 
 /** A slot that is later than this share of the tolerance leaves too little time to start. */
 const SHARE = 0.5
@@ -180,7 +181,11 @@ export class BucketPlace implements Child, Member {
       const thaws = this.#family.has('family-freeze-not-at-gate') ? next : frozen
       later = Math.max(later, next, thaws, this.#afterGrants(total, this.shard.cost(job)))
     }
-    return later
+    if (this.#family.has('family-quota-not-at-gate')) return later
+    return roomAt(
+      this.totals.map((total) => [total, this.shard.cost(job)]),
+      later,
+    )
   }
 
   /** A late start must not come right behind a later one that keeps others away for longer than the tolerance. */
@@ -202,6 +207,9 @@ export class BucketPlace implements Child, Member {
       )
       bucket.grantedSlot = slot
       this.#keepSlot(index, slot, slot + limit.tolerance)
+      drop(total)
+      // It is known only later when it started: until then it counts as long as it can.
+      charge(total, this.shard.cost(job), slot + limit.tolerance)
       this.#family.touch(total)
       if (limit.tolerance < durations.leastTolerance) continue
       latest = Math.min(latest, slot + limit.tolerance - this.#clockError(total))
@@ -225,6 +233,8 @@ export class BucketPlace implements Child, Member {
     for (const [index, total] of this.totals.entries()) {
       const slot = this.slotOf(index)
       if (slot === never) continue
+      const isKept = this.#family.has('family-quota-not-given-back')
+      if (!isKept) charge(total, -this.shard.bucket.grantedCost, this.#latestOf(index))
       const granted = this.#latestOf(index) - total.limit.tolerance
       if (Math.abs(total.bucket.grantedSlot - granted) < ROUNDING) {
         freeLastSlot(total, slot)
@@ -248,6 +258,8 @@ export class BucketPlace implements Child, Member {
     for (const [index, total] of this.totals.entries()) {
       const { bucket, limit, ends } = total
       const slot = this.slotOf(index)
+      if (slot !== ends.never) charge(total, -cost, this.#latestOf(index))
+      charge(total, cost, at + this.#clockError(total))
       if (slot === ends.never || at > this.#latestOf(index) - this.#clockError(total)) {
         bucket.next = Math.max(bucket.next, at + limit.interval * cost)
       }

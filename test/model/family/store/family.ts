@@ -8,17 +8,15 @@ import { type FamilySetup, limitsOf } from '../setup.ts'
 import { BucketPlace } from './bucket-place.ts'
 import { settle } from './share.ts'
 import { addSums, type Child, clearPlace, NO_SUMS, Total } from './total.ts'
+import { lastEnd } from './total-quotas.ts'
 
 /** The buckets and totals of one shard. A bucket is that of the model of one bucket, with a place below totals. */
 export class Family {
   static sizeFor(setup: FamilySetup): number {
     const shards = setup.buckets.map((_, bucket) => Shard.sizeFor(setupOf(setup, bucket)))
     const places = setup.buckets.length * BucketPlace.sizeFor(setup.totals.length)
-    return (
-      shards.reduce((sum, size) => sum + size, 0) +
-      setup.totals.length * Total.sizeFor(setup.jobs.length) +
-      places
-    )
+    const totals = setup.totals.reduce((sum, total) => sum + Total.sizeFor(total, setup), 0)
+    return shards.reduce((sum, size) => sum + size, 0) + totals + places
   }
 
   readonly setup: FamilySetup
@@ -32,8 +30,6 @@ export class Family {
   readonly #unwritten = new Set<Total>()
   /** Those that are written when this call ends. */
   readonly #written = new Set<Total>()
-  /** What is written of the tags of totals that this call has looked below. */
-  readonly #tags = new Map<Total, number>()
   /** What is written of the next slots of totals that this call has read as earlier. */
   readonly #nexts = new Map<Total, number>()
   /** The claim hands over what departs by then; undefined: no claim. */
@@ -62,12 +58,7 @@ export class Family {
     for (const total of setup.totals) {
       const [parent] = above(total.key)
       totals.push(
-        new Total(total, {
-          cells,
-          base: next(Total.sizeFor(setup.jobs.length)),
-          shard: this.shards[0]!,
-          parent,
-        }),
+        new Total(total, { cells, base: next(Total.sizeFor(total, setup)), shard: this.shards[0]!, parent }),
       )
     }
     this.totals = totals
@@ -148,7 +139,6 @@ export class Family {
       if (total.bucket.next !== next) this.#nexts.set(total, next)
     }
     this.#written.clear()
-    this.#tags.clear()
     this.horizon = undefined
   }
 
@@ -189,13 +179,12 @@ export class Family {
   end(): void {
     for (const place of this.places) this.sync(place)
     this.settleAll(true)
-    for (const [total, tag] of this.#tags) if (!this.#written.has(total)) total.place.tag = tag
     for (const [total, next] of this.#nexts) if (!this.#written.has(total)) total.bucket.next = next
   }
 
-  /** The total is looked below with the tag by which it stands in `ready`. That is kept where it is written for another reason. */
+  /** The total is looked below with the tag by which it stands in `ready`. */
   takeTag(total: Total): void {
-    if (!this.#tags.has(total)) this.#tags.set(total, total.place.tag)
+    if (total.place.tag !== total.place.readyTag) this.touch(total)
     total.place.tag = total.place.readyTag
   }
 
@@ -240,7 +229,7 @@ export class Family {
 
   #forgetTotal(total: Total): void {
     const { bucket, parent } = total
-    const until = Math.max(bucket.next, bucket.frozen)
+    const until = Math.max(bucket.next, bucket.frozen, lastEnd(total))
     const isHeld = bucket.paused === 1 && !this.has('pause-forgotten')
     if (isHeld || this.hasChildren(total)) bucket.idleAt = this.ends.far
     else if (until > 0) bucket.idleAt = until
@@ -272,6 +261,7 @@ export class Family {
 
   shift(by: number): void {
     for (const shard of this.shards) shard.shift(by)
+    for (const { use } of this.totals) use.shift(by)
     for (const { times } of [...this.totals, ...this.places]) shiftCells(this.cells, times, by, this.ends)
   }
 }

@@ -1,12 +1,14 @@
 // As src/redis/scripts/lib/share.lua, standing.lua and places.lua.
 import { dueOf as dueOfBucket, peekHead } from '../../store/line.ts'
 import { nextSlot } from '../../store/pace.ts'
+import { quotasOf } from '../../store/usage.ts'
 import type { Family } from './family.ts'
 import { type Child, FROZEN, IN, LATER, NOWHERE, OUT, READY, Total } from './total.ts'
+import { lastEnd, roomAt, useOfUnit } from './total-quotas.ts'
 
 /** What a job of this cost uses, for the weight of its child, in parts of a cost unit. */
-export function shareOf(family: Family, { weight }: Child, cost: number): number {
-  return (cost * family.setup.tagParts) / weight
+export function shareOf(family: Family, { weight, parent }: Child, cost: number): number {
+  return (cost * useOfUnit(parent!) * family.setup.tagParts) / weight
 }
 
 function join(family: Family, total: Total, child: Child, cost: number): void {
@@ -19,7 +21,7 @@ function join(family: Family, total: Total, child: Child, cost: number): void {
   }
   bucket.largest = Math.max(bucket.largest, shareOf(family, child, cost))
   place.standing = IN
-  const shareOfAll = (cost * family.setup.tagParts) / total.weights
+  const shareOfAll = (cost * useOfUnit(total) * family.setup.tagParts) / total.weights
   const further = isResting ? bucket.virtual : bucket.joining + shareOfAll
   bucket.joining = Math.min(Math.max(further, bucket.virtual), bucket.virtual + bucket.largest)
   if (!family.has('newcomer-at-zero')) place.tag = Math.max(place.tag, bucket.joining)
@@ -108,7 +110,7 @@ export function settle(family: Family, total: Total, isLast: boolean): void {
   const { due, hasWork } = departureBelow(family, total)
   total.bucket.idleAt = family.hasChildren(total)
     ? family.ends.far
-    : Math.max(total.bucket.next, total.bucket.frozen)
+    : Math.max(total.bucket.next, total.bucket.frozen, lastEnd(total))
   if (total.parent !== undefined)
     stand(family, total, hasWork && total.bucket.paused === 0 ? due : undefined, () =>
       costBelow(family, total),
@@ -140,8 +142,31 @@ function standAwake(family: Family, child: Child): void {
   family.isWaking = false
 }
 
-/** The same as `dueOf`, with what else holds the total. */
+/** The same as `dueOf`, with what else holds the total: its pause, and its quotas, in which what was handed over counts, too. */
 export function departureBelow(family: Family, total: Total): ReturnType<typeof dueOf> {
   const found = dueOf(family, total)
-  return total.bucket.paused === 1 ? { ...found, due: family.ends.far } : found
+  const { far } = family.ends
+  if (total.bucket.paused === 1) return { ...found, due: far }
+  const { running, inHanded } = total.sums
+  const isFull = total.isFull(running + inHanded - total.marks.overdue(family).jobs)
+  if (found.due === far || isFull || quotasOf(total.limit).length === 0) return found
+  const soonest = Math.max(found.due, 0)
+  const [cost, joinsAt] = headBelow(family, total, soonest)
+  const at = roomAt([[total, cost + total.sums.handed]], soonest)
+  // Meanwhile another may come whose turn is first, and which may need less.
+  return at === soonest ? found : { ...found, due: Math.max(soonest, Math.min(at, joinsAt)) }
+}
+
+/** What the job costs that is first below the total, and when one joins next on the way to it. */
+function headBelow(family: Family, total: Total, at: number): readonly [number, number] {
+  const [later] = standingIn(total, LATER)
+  const joinsAt = later?.place.dueAt ?? family.ends.far
+  const first = standingIn(total, READY)[0] ?? later!
+  if (first instanceof Total) {
+    const [cost, from] = headBelow(family, first, at)
+    return [cost, Math.min(joinsAt, from)]
+  }
+  const shard = family.shardOf(first)
+  const [job] = peekHead(shard, at)
+  return [shard.cost(job === -1 ? peekHead(shard, family.ends.far)[0] : job), joinsAt]
 }

@@ -5,7 +5,8 @@ import type { Clocked } from '../../store/grant.ts'
 import { farthestNext, spacingAfterSlot, spacingAfterStart } from '../../store/pace.ts'
 import type { Meta, Shard } from '../../store/shard.ts'
 import type { Ends } from '../../store/times.ts'
-import { limitsOf, type ModelChild } from '../setup.ts'
+import { Use } from '../../store/use.ts'
+import { type FamilySetup, limitsOf, type ModelChild } from '../setup.ts'
 import { Marks } from './overdue.ts'
 
 /** What a child of a total is: without work, taking part, or frozen with work. */
@@ -77,8 +78,8 @@ export function addSums(one: Sums, other: Sums): Sums {
 
 /** One limit for the sum of a family, with the queue of those that share it. */
 export class Total implements Child, Clocked {
-  static sizeFor(jobs: number): number {
-    return TOTAL.size + STANDING.size + jobs
+  static sizeFor(child: ModelChild, { durations, jobs }: Pick<FamilySetup, 'durations' | 'jobs'>): number {
+    return TOTAL.size + STANDING.size + jobs.length + Use.sizeFor(countedBy(child, durations))
   }
 
   readonly name: string
@@ -92,6 +93,8 @@ export class Total implements Child, Clocked {
   readonly setup: Setup
   readonly meta: Meta
   readonly ends: Ends
+  /** What counts in its quotas. */
+  readonly use: Use
   /** What all below it hold, as it was written last. */
   sums: Sums = NO_SUMS
   readonly times: readonly number[]
@@ -117,13 +120,17 @@ export class Total implements Child, Clocked {
     parent?.children.push(this)
     this.bucket = TOTAL.over(cells, base)
     this.place = placeOver(cells, base + TOTAL.size)
-    this.marks = new Marks(this, base + TOTAL.size + STANDING.size)
     this.setup = shard.setup
     this.meta = shard.meta
     this.ends = shard.ends
+    const counted = countedBy(child, shard.setup.durations)
+    const behind = base + TOTAL.size + STANDING.size
+    this.use = new Use(cells, behind, counted, this.ends)
+    this.marks = new Marks(this, behind + Use.sizeFor(counted))
     this.times = [
       ...cellsOf(this.bucket, ['next', 'frozen', 'lastStart', 'grantedSlot', 'due', 'idleAt', 'markedAt']),
       ...timesOf(this.place),
+      ...this.use.times,
     ]
   }
 
@@ -195,8 +202,13 @@ export class Total implements Child, Clocked {
       idleAt: far,
       markedAt: never,
     })
+    this.use.clear()
     clearPlace(this.place, far, this.parent?.bucket.virtual ?? 0)
   }
+}
+
+function countedBy(child: ModelChild, durations: Setup['durations']) {
+  return { limits: limitsOf(child), durations }
 }
 
 export const PLACE_SIZE = STANDING.size
