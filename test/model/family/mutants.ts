@@ -12,6 +12,8 @@ export interface FamilyMutant {
   /** Where the checker finds that soonest. */
   readonly setup: Partial<FamilySetup>
   readonly patch: Patch
+  /** The first walk that shows it beside the scripts, as walks are now. They are tried from there on. Default: 1. */
+  readonly firstWalk?: number
 }
 
 const TABLE = {
@@ -55,6 +57,7 @@ const TABLE = {
     what: 'the gate does not look at the freeze of a family',
     law: 'freeze',
     setup: { workers: 1, jobs: jobsOf(0), freezes: 1 },
+    firstWalk: 48,
     patch: {
       script: 'gate',
       from: 'due = math.max(due, total.next, total.frozen, ',
@@ -65,12 +68,14 @@ const TABLE = {
     what: 'the gate does not look at the pause of a family',
     law: 'pause',
     setup: { workers: 1, jobs: jobsOf(0), pauses: 1 },
+    firstWalk: 14,
     patch: { script: 'gate', from: 'if total.paused == 1 or usage.is_full(', to: 'if usage.is_full(' },
   },
   'pause-forgotten': {
     what: 'a family that is paused is forgotten when nothing is below it, and with it the pause',
     law: 'pause',
     setup: { workers: 1, jobs: jobsOf(0), pauses: 1 },
+    firstWalk: 61,
     patch: {
       script: '*',
       from: 'total.children > 0 or total.paused == 1 then',
@@ -81,6 +86,7 @@ const TABLE = {
     what: 'a changed limit of a family forgets the last start below it',
     law: 'L2 spacing of a total',
     setup: CHANGED_TOTAL,
+    firstWalk: 11,
     patch: {
       script: '*',
       from: 'bucket.next = math.max(from_slot, bucket.lastStart',
@@ -97,6 +103,7 @@ const TABLE = {
     what: 'the quota of a family is looked at by the claim alone',
     law: 'L10 quota of a total',
     setup: { ...ALONE_WITH_QUOTA, lookAhead: 3 },
+    firstWalk: 50,
     patch: {
       script: 'gate',
       from: 'charges[index] = select(2, family.use_of(total, job.id, job.cost))',

@@ -1,5 +1,6 @@
 -- What was handed over below a total so long ago that all of it could have started. Its worker may have died, or has no handler for it. The
--- gate keeps the limits whatever is handed over, so until it starts or comes back, nothing behind it waits for it.
+-- gate keeps the limits whatever is handed over, so until it starts or comes back, nothing behind it waits for it. Only in quotas it counts
+-- all the time.
 -- of: family
 
 do
