@@ -7,8 +7,11 @@ import { at, request } from '../support/backend-driver.ts'
 import { recount } from '../support/recount.ts'
 import { lookAt, openRedisBackend } from '../support/redis-driver.ts'
 
-const LOOK_AHEAD = 50_000
 const LEASE = 10 * SECOND
+const ASKED = { scheduler: 'test', lookAhead: 50_000, most: 200, lease: LEASE }
+const COMPLETED = { kind: 'completed', result: undefined } as const
+
+const ask = (job: HandedJob) => ({ ...job, worker: 'test', lead: 0, error: 0, lease: LEASE })
 
 /** `alive` and `stuck` are keys below a total. */
 async function openFamily(total: string, jobs: Readonly<Record<string, number>>, own = '500, 200/s') {
@@ -39,21 +42,18 @@ async function play({ verbs, store }: RedisBackend, from: number, until: number)
   let held: Held[] = []
   for (let step = Math.round(from * 200); step < until * 200; step++) {
     const now = at(step / 200)
-    const asked = { scheduler: 'test', lookAhead: LOOK_AHEAD, most: 200, lease: LEASE }
-    for (const job of (await verbs.claim(0, asked, now)).jobs) {
+    for (const job of (await verbs.claim(0, ASKED, now)).jobs) {
       if (job.key === 'a/alive') held.push({ job, at: now, isGranted: false })
       else stuck.push(job)
     }
     for (const one of held.filter((other) => other.at <= now)) {
       if (one.isGranted) {
         await verbs.start(0, [{ ...one.job, startedAt: now }], now)
-        const outcome = { kind: 'completed', result: undefined } as const
-        await verbs.finish(0, [{ ...one.job, outcome }], now)
+        await verbs.finish(0, [{ ...one.job, outcome: COMPLETED }], now)
         held = held.filter((other) => other !== one)
         starts.push(step / 200)
       } else {
-        const request = { ...one.job, worker: 'test', lead: 0, error: 0, lease: LEASE }
-        const [answer] = (await verbs.gate(0, [request], now)).answers
+        const [answer] = (await verbs.gate(0, [ask(one.job)], now)).answers
         if (answer?.kind === 'granted') Object.assign(one, { at: answer.startAt, isGranted: true })
         else if (answer?.kind === 'returned') held = held.filter((other) => other !== one)
         else if (answer?.kind === 'wait') one.at = answer.until
@@ -109,12 +109,11 @@ test.each([
     onTestFinished(() => backend.wakes.stop())
     const { verbs } = backend
     for (const key of ['stuck', 'waits']) await verbs.admit(request(key, { key: `${family}${key}` }), at(0))
-    const asked = { scheduler: 'test', lookAhead: LOOK_AHEAD, most: 200, lease: LEASE }
     const found: string[] = []
     let now = at(0)
     for (let claims = 0; ; claims++) {
       expect(claims).toBeLessThan(12)
-      const { jobs, nextClaim } = await verbs.claim(0, asked, now)
+      const { jobs, nextClaim } = await verbs.claim(0, ASKED, now)
       found.push(...jobs.map(({ id }) => id))
       if (found.length === 2) break
       now = Math.max(now, nextClaim)
@@ -122,8 +121,6 @@ test.each([
     expect(now).toBeLessThan(at(1))
   },
 )
-
-const ASKED = { scheduler: 'test', lookAhead: LOOK_AHEAD, most: 200, lease: LEASE }
 
 /** Claims every 5 ms for two seconds; `work` does something with what is in hand. Returns the most that was in hand. */
 async function mostInHand(
@@ -141,8 +138,6 @@ async function mostInHand(
   return most
 }
 
-const ask = (job: HandedJob) => ({ ...job, worker: 'test', lead: 0, error: 0, lease: LEASE })
-
 test('while what was handed over starts as handlers come free, however slowly, no more is in hand than departs within the look-ahead', async () => {
   const backend = await openFamily('900, 400/s', { a: 90, b: 90, c: 90, d: 90, e: 90, f: 90 })
   const { verbs } = backend
@@ -151,8 +146,7 @@ test('while what was handed over starts as handlers come free, however slowly, n
     if (step % 8 !== 0 || held.length === 0) return
     const job = held.shift()!
     expect((await verbs.gate(0, [ask(job)], now)).answers[0]).toMatchObject({ kind: 'granted', startAt: now })
-    const outcome = { kind: 'completed', result: undefined } as const
-    await verbs.finish(0, [{ ...job, startedAt: now, outcome }], now)
+    await verbs.finish(0, [{ ...job, startedAt: now, outcome: COMPLETED }], now)
   })
   expect(most).toBeLessThanOrEqual(21)
 })

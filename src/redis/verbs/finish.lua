@@ -30,7 +30,7 @@ local function ended(state, answer)
   return string.format('%.17g %s', answer, state.charged)
 end
 
--- What a freeze was answered stands where a worker's name does, with all added that the clock was set back by before.
+-- What a freeze was answered stands where a worker's name does. Both times are kept as freezes are: as if the clock had never been set back.
 local FROZEN = 'frozen %.17g %.17g'
 
 -- The same report again: the first answer was lost.

@@ -10,8 +10,8 @@ const STOP = 'stop'
 
 /**
  * The script answers a job whose lease was lost with 0, one that waits again with its time, one that had ended already with that
- * time below zero, and any other with 1; and behind it what a turn was charged, of a job that its run is to stop, or when a freeze was
- * carried out whose report came before.
+ * time below zero, and any other with 1. Behind it may stand what a turn was charged, that the run of the job is to stop, or, where the
+ * report of a freeze comes again, when it was carried out.
  */
 const reply = list(row({ at: number, answers: rest(numberAndMore) }))
 const script = defineScript('finish', import.meta.url, reply)
@@ -70,14 +70,13 @@ function answerOf(
   { value, more }: Answer<typeof numberAndMore>,
   at: number,
 ): FinishAnswer {
-  const stops = more === STOP ? { stops: true } : {}
-  const news = more === undefined || more === STOP ? undefined : more
+  if (more === STOP) return { ...answerOf(outcome, { value, more: undefined }, at), stops: true }
   if (value > 1) {
-    const doneAt = outcome.kind === 'retry' ? value - outcome.delay : Number(news ?? at)
-    return { isMine: true, at: doneAt, readyAt: value, ...stops }
+    const doneAt = outcome.kind === 'retry' ? value - outcome.delay : Number(more ?? at)
+    return { isMine: true, at: doneAt, readyAt: value }
   }
-  const charged = news === undefined ? {} : { charged: news }
-  return { isMine: value !== 0, at: value < 0 ? -value : at, ...charged, ...stops }
+  const charged = more === undefined ? {} : { charged: more }
+  return { isMine: value !== 0, at: value < 0 ? -value : at, ...charged }
 }
 
 /** Its name, its text, whether it has one, and its delay. */

@@ -73,10 +73,7 @@ local function forget_lost(id, job)
       bucket.inHanded = bucket.inHanded - 1
       bucket.waiting = bucket.waiting - cost
       if bucket.granted == id then bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
-      else
-        bucket.handed = bucket.handed - cost
-        if bucket.member then family.note_in_hand(bucket, state.epoch, cost, -1) end
-      end
+      else usage.count_handed(bucket, state.epoch, -cost) end
       reschedule(bucket, meta)
     end
   end

@@ -98,7 +98,7 @@ export class Fairness {
 
   #headOf({ shard }: BucketPlace): number {
     const { family, ends } = this.#world
-    return this.#world.numberOf(family.shards.indexOf(shard), peekHead(shard, ends.far)[0])
+    return family.numberOf(family.shards.indexOf(shard), peekHead(shard, ends.far)[0])
   }
 
   *#sharesOf(place: BucketPlace, job = this.#headOf(place)): Generator<readonly [Child, number]> {

@@ -67,8 +67,7 @@ local function grant(bucket, meta, job, state, worker, now, lead, off)
   end
   bucket.from = -INF
   bucket.granted, bucket.grantedSlot, bucket.grantedCost = job.id, slot, job.cost
-  bucket.handed = bucket.handed - job.cost
-  if bucket.member then family.note_in_hand(bucket, state.epoch, job.cost, -1) end
+  usage.count_handed(bucket, state.epoch, -job.cost)
   if parts then usage.charge_slot(bucket, 1, now, job.settings) end
   local latest = bucket.member and family.reserve(bucket, meta, job, start_at, now, off) or INF
   state.state, state.slot, state.onGrid, state.isSettled, state.worker = 'granted', slot, on_grid, false, worker
@@ -81,8 +80,7 @@ local function ungrant(bucket, job, state)
   if bucket.granted ~= state.id then return end
   unreserve(bucket)
   bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
-  bucket.handed = bucket.handed + job.cost
-  if bucket.member then family.note_in_hand(bucket, state.epoch, job.cost, 1) end
+  usage.count_handed(bucket, state.epoch, job.cost)
 end
 
 -- When to ask again: after the job before it has started, as far as that is known. The worker of that job may be dead, so the longer

@@ -7,12 +7,9 @@ local function leave(bucket, job, state)
   local member = member_of(job)
   if state.state == 'handed' then
     redis.call('LREM', K.handed .. bucket.suffix, 1, member)
-    bucket.handed = bucket.handed - job.cost
+    usage.count_handed(bucket, state.epoch, -job.cost)
     bucket.inHanded = bucket.inHanded - 1
-    if bucket.member then
-      family.hand(bucket, job.id, job.cost, -1)
-      family.note_in_hand(bucket, state.epoch, job.cost, -1)
-    end
+    if bucket.member then family.hand(bucket, job.id, job.cost, -1) end
   elseif state.kind == 'line' then
     local has_left = pull(bucket, job.block, member)
     if has_left and is_turn(member) then bucket.turns = bucket.turns - 1 end
@@ -65,8 +62,7 @@ local function send_back(bucket, meta, id, now, sent)
     if last == bucket.granted then
       bucket.granted, bucket.grantedSlot, bucket.grantedCost = '', 0, 0
     else
-      bucket.handed = bucket.handed - cost
-      if bucket.member then family.note_in_hand(bucket, state.epoch, cost, -1) end
+      usage.count_handed(bucket, state.epoch, -cost)
     end
     if is_readable and state.state == 'granted' then state.attempt = state.attempt - 1 end
     count_returned(bucket, state.kind, cost)

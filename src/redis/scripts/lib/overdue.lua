@@ -1,6 +1,5 @@
 -- What was handed over below a total so long ago that all of it could have started. Its worker may have died, or has no handler for it. The
--- gate keeps the limits whatever is handed over, so until it starts or comes back, nothing behind it waits for it. Only in quotas it counts
--- all the time.
+-- gate keeps the limits whatever is handed over, so until it starts or comes back, it holds nothing up. Only in quotas it still counts.
 -- of: family
 
 do
@@ -33,14 +32,15 @@ do
     family.touch(total)
   end
 
-  -- A job that was handed over by that epoch is granted its slot or comes back, or, with 1, has none any more.
-  function family.note_in_hand(bucket, epoch, cost, sign)
+  -- See usage.count_handed.
+  function family.note_in_hand(bucket, epoch, units)
+    local jobs = units < 0 and -1 or 1
     for _, total in ipairs(family.totals_of(bucket)) do
       if epoch <= total.markedTo then
-        total.marked, total.markedJobs = math.max(0, total.marked + sign * cost), math.max(0, total.markedJobs + sign)
+        total.marked, total.markedJobs = math.max(0, total.marked + units), math.max(0, total.markedJobs + jobs)
       end
       if epoch <= total.overdueTo then
-        total.overdue, total.overdueJobs = math.max(0, total.overdue + sign * cost), math.max(0, total.overdueJobs + sign)
+        total.overdue, total.overdueJobs = math.max(0, total.overdue + units), math.max(0, total.overdueJobs + jobs)
       end
     end
   end

@@ -30,8 +30,7 @@ do
     bucket.frozen, bucket.from = frozen, -INF
     state.onGrid = state.onGrid and not is_off
     bucket.granted, bucket.grantedSlot, bucket.grantedCost = state.id, state.slot, state.cost
-    bucket.handed = bucket.handed - state.cost
-    if bucket.member then family.note_in_hand(bucket, state.epoch, state.cost, -1) end
+    usage.count_handed(bucket, state.epoch, -state.cost)
     -- The limit was changed since.
     if usage.of(bucket) then usage.charge_slot(bucket, 1, at) end
   end

@@ -3,6 +3,12 @@
 -- of: usage
 
 do
+  -- So many cost units more, or fewer, were handed over and have no slot: one job, which was handed over by that epoch.
+  function usage.count_handed(bucket, epoch, units)
+    bucket.handed = bucket.handed + units
+    if bucket.member then family.note_in_hand(bucket, epoch, units) end
+  end
+
   -- A job begins to wait for a slot, or with -1 waits for none any more; `settings` name its costs, nil: it cannot be read.
   function usage.count(bucket, settings, sign)
     local parts, use = usage.of(bucket)

@@ -46,9 +46,12 @@ export class FamilyCalls {
 
   claim(scheduler: number): readonly number[] | undefined {
     const world = this.#world
-    const stamp = (bucket: number) => (index: number) => this.#epochAfter(world.numberOf(bucket, index))
+    const stamp = (bucket: number) => (index: number) =>
+      this.#epochAfter(world.family.numberOf(bucket, index))
     return this.#made({ verb: 'claim', scheduler }, () =>
-      verbs.claim(world.family, scheduler, stamp)?.map(({ bucket, job }) => world.numberOf(bucket, job)),
+      verbs
+        .claim(world.family, scheduler, stamp)
+        ?.map(({ bucket, job }) => world.family.numberOf(bucket, job)),
     )
   }
 
@@ -108,7 +111,7 @@ export class FamilyCalls {
     const world = this.#world
     return this.#made({ verb: 'recover' }, () =>
       verbs.recover(world.family).map(({ shard, job, epoch, fate }) => {
-        return { job: world.numberOf(world.family.shards.indexOf(shard), job), epoch, fate }
+        return { job: world.family.numberOf(world.family.shards.indexOf(shard), job), epoch, fate }
       }),
     )
   }

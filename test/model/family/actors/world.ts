@@ -1,12 +1,12 @@
 import { ACCEPTED, FREE } from '../../actors/world.ts'
 import type { FaultKind, ModelLimit } from '../../setup.ts'
 import { type Cells, recordType } from '../../store/cells.ts'
-import { GRANTED, type Shard } from '../../store/shard.ts'
+import { GRANTED } from '../../store/shard.ts'
 import { type Ends, shiftCells, shiftTimes } from '../../store/times.ts'
 import { Fairness } from '../fairness.ts'
 import type { FamilySetup } from '../setup.ts'
 import { Starts } from '../starts.ts'
-import { Family } from '../store/family.ts'
+import { Family, type Known } from '../store/family.ts'
 
 const GLOBALS = recordType(['faults', 'returns', 'freezes', 'pauses'])
 const TOLD = recordType([
@@ -45,13 +45,6 @@ export interface FamilyWorker {
   readonly entries: readonly FamilyEntry[]
 }
 
-/** A job, by its number in the setup, and in its bucket. */
-export interface Known {
-  readonly bucket: number
-  readonly shard: Shard
-  readonly index: number
-}
-
 /** Everything: the store, the processes, what is on its way, and what only an onlooker knows. */
 export class FamilyWorld {
   readonly setup: FamilySetup
@@ -78,7 +71,6 @@ export class FamilyWorld {
   readonly frozenUntil: readonly number[]
   /** In the same order: whether each is paused. */
   readonly paused: readonly number[]
-  readonly #known: readonly Known[]
   readonly #workerSize = WORKER.size
   readonly #timesOfLimits: readonly number[]
   breach: string | undefined
@@ -131,11 +123,6 @@ export class FamilyWorld {
       ...this.schedulers.flat(),
       ...this.workers.flatMap(({ entries }) => entries),
     ]
-    this.#known = setup.jobs.map(({ of }, job) => ({
-      bucket: of,
-      shard: this.family.shards[of]!,
-      index: setup.jobs.slice(0, job).filter((other) => other.of === of).length,
-    }))
     this.#begin()
   }
 
@@ -154,12 +141,7 @@ export class FamilyWorld {
   }
 
   known(job: number): Known {
-    return this.#known[job]!
-  }
-
-  /** The number of a job of that bucket. */
-  numberOf(bucket: number, index: number): number {
-    return this.#known.findIndex((known) => known.bucket === bucket && known.index === index)
+    return this.family.jobs[job]!
   }
 
   record(job: number) {

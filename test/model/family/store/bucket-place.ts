@@ -130,7 +130,8 @@ export class BucketPlace implements Child, Member {
   hand(job: number, sign: 1 | -1): void {
     const cost = this.shard.cost(job)
     const family = this.#family
-    this.#forgetMarks(job)
+    const number = this.#numberOf(job)
+    for (const { marks } of this.totals) marks.forget(this.#family, number)
     const isKept = sign === -1 && family.has('burned-slot-charged')
     for (const child of family.pathOf(this)) {
       const { bucket } = child.parent!
@@ -245,15 +246,13 @@ export class BucketPlace implements Child, Member {
     this.forgetSlots()
   }
 
-  #forgetMarks(job: number): void {
-    const number = this.#family.numberOf(this, job)
-    for (const { marks } of this.totals) marks.forget(this.#family, number)
+  #numberOf(job: number): number {
+    return this.#family.numberOf(this.#family.places.indexOf(this), job)
   }
 
   start(job: number, at: number): void {
-    const number = this.#family.numberOf(this, job)
+    const number = this.#numberOf(job)
     for (const { marks } of this.totals) marks.start(this.#family, number)
-    this.#forgetMarks(job)
     const cost = this.shard.cost(job)
     for (const [index, total] of this.totals.entries()) {
       const { bucket, limit, ends } = total

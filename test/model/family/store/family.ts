@@ -10,6 +10,14 @@ import { settle } from './share.ts'
 import { addSums, type Child, clearPlace, NO_SUMS, Total } from './total.ts'
 import { lastEnd } from './total-quotas.ts'
 
+/** A job, by its number in the setup, and in its bucket. */
+export interface Known {
+  readonly job: number
+  readonly bucket: number
+  readonly shard: Shard
+  readonly index: number
+}
+
 /** The buckets and totals of one shard. A bucket is that of the model of one bucket, with a place below totals. */
 export class Family {
   static sizeFor(setup: FamilySetup): number {
@@ -25,6 +33,8 @@ export class Family {
   readonly shards: readonly Shard[]
   readonly totals: readonly Total[]
   readonly places: readonly BucketPlace[]
+  /** By their numbers in the setup. */
+  readonly jobs: readonly Known[]
   /** Totals that this call has changed. */
   readonly #touched = new Set<Total>()
   readonly #unwritten = new Set<Total>()
@@ -73,6 +83,12 @@ export class Family {
         totals: above(bucket.key),
       })
     })
+    this.jobs = setup.jobs.map(({ of }, job) => ({
+      job,
+      bucket: of,
+      shard: this.shards[of]!,
+      index: setup.jobs.slice(0, job).filter((other) => other.of === of).length,
+    }))
   }
 
   has(mutant: FamilyMutantName): boolean {
@@ -90,21 +106,9 @@ export class Family {
     total.marks.clear(this)
   }
 
-  /** By their numbers in the setup, and in their buckets. */
-  jobsBelow(total: Total): { readonly job: number; readonly shard: Shard; readonly index: number }[] {
-    const counts = this.places.map(() => 0)
-    return this.setup.jobs.flatMap(({ of }, job) => {
-      const place = this.places[of]!
-      const index = counts[of]!++
-      return place.totals.includes(total) ? [{ job, shard: place.shard, index }] : []
-    })
-  }
-
-  /** Of a job of the bucket, by its place in it, the number in the setup. */
-  numberOf(place: BucketPlace, index: number): number {
-    const of = this.places.indexOf(place)
-    const below = this.setup.jobs.flatMap((job, number) => (job.of === of ? [number] : []))
-    return below[index]!
+  /** The number in the setup of a job of that bucket. */
+  numberOf(bucket: number, index: number): number {
+    return this.jobs.findIndex((known) => known.bucket === bucket && known.index === index)
   }
 
   shardOf(child: Child): Shard {

@@ -1,6 +1,6 @@
 // As src/redis/scripts/lib/overdue.lua.
 import { GRANTED, HANDED } from '../../store/shard.ts'
-import type { Family } from './family.ts'
+import type { Family, Known } from './family.ts'
 import type { Total } from './total.ts'
 
 /** What an onlooker can tell by the epoch of a job that is in hand. */
@@ -27,9 +27,14 @@ export class Marks {
     family.cells.fill(NEW, this.#base, this.#base + family.setup.jobs.length)
   }
 
+  /** All below the total. */
+  #jobs({ jobs, places }: Family): Known[] {
+    return jobs.filter(({ bucket }) => places[bucket]!.totals.includes(this.#total))
+  }
+
   /** Jobs that were handed over and have no slot: how many are marked at least so, and their cost units. */
   #count(family: Family, least: number): { readonly jobs: number; readonly units: number } {
-    const found = family.jobsBelow(this.#total).filter(({ job, shard, index }) => {
+    const found = this.#jobs(family).filter(({ job, shard, index }) => {
       const isInHand = shard.jobs[index]!.state === HANDED
       return isInHand && family.cells[this.#base + job]! >= least
     })
@@ -62,6 +67,7 @@ export class Marks {
   /** A job starts: those behind it have their time from now on. */
   start(family: Family, job: number): void {
     if (family.cells[this.#base + job]! >= MARKED) this.#total.bucket.markedAt = 0
+    this.forget(family, job)
   }
 
   /** When less will count as handed over, for a claim that looks ahead. */
@@ -76,7 +82,7 @@ export class Marks {
   heed(family: Family): void {
     const { bucket, sums } = this.#total
     if (sums.inHanded === 0 || this.#isBusy(family) || this.#overdueAt(family) > 0) return
-    for (const { job, shard, index } of family.jobsBelow(this.#total)) {
+    for (const { job, shard, index } of this.#jobs(family)) {
       const { state } = shard.jobs[index]!
       if (state !== HANDED && state !== GRANTED) continue
       const cell = this.#base + job
