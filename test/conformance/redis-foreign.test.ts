@@ -280,4 +280,19 @@ describe('reads', () => {
     }
     expect(await stage.dump()).toEqual(before)
   })
+
+  test('a total that is gone: answered without it, and nothing written', async () => {
+    const stage = await RedisStage.open({ '*': '9, 1/s', 'a/': '9, 1/s' })
+    await stage.lineUp('p', 0, { key: 'a/b' })
+    await stage.hand(1)
+    await stage.redis.del(shardKey(stage.tag, 'totals'))
+    const before = await stage.dump()
+    expect(await stage.inspect('a/b', 2)).toMatchObject({ jobs: 1 })
+    expect(await stage.list(2)).toMatchObject({ buckets: [{ key: 'a/b' }] })
+    expect(await stage.views.job('p', at(2))).toMatchObject({ id: 'p' })
+    expect(await stage.views.audit()).toMatchObject({ handed: 1 })
+    expect(await stage.dump()).toEqual(before)
+    // To watch is to write.
+    expect(await stage.views.recent('a/b', at(2))).toBeDefined()
+  })
 })

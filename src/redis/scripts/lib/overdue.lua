@@ -50,10 +50,4 @@ do
   function family.note_start(total, epoch)
     if epoch <= total.markedTo then total.markedAt = time_read end
   end
-
-  -- Others are in hand than were marked.
-  function family.forget_marks(total)
-    total.marked, total.markedJobs, total.markedTo, total.markedAt, total.markedAhead = 0, 0, 0, 0, 0
-    total.overdue, total.overdueJobs, total.overdueTo = 0, 0, 0
-  end
 end

@@ -45,6 +45,12 @@ do
     return totals[path] or nil
   end
 
+  -- Others are in hand than the claim marked (`overdue`), or a total is new.
+  function family.forget_marks(total)
+    total.marked, total.markedJobs, total.markedTo, total.markedAt, total.markedAhead = 0, 0, 0, 0, 0
+    total.overdue, total.overdueJobs, total.overdueTo = 0, 0, 0
+  end
+
   -- With less tolerance no worker could be sure to start in time: then a total has one slot at a time, as a bucket has.
   local LEAST_TOLERANCE = 4000
   function family.has_one_slot(total) return total.tolerance < LEAST_TOLERANCE end
