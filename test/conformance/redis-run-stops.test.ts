@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { SECOND } from '../../src/core/duration.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
 import { at } from '../support/backend-driver.ts'
 import { COMPLETED, RedisStage } from './redis-stage.ts'
@@ -39,3 +40,19 @@ test.each([
     await stage.balances()
   },
 )
+
+test('a question that the network brings when its worker has given up is refused, and its jobs stay in the line', async () => {
+  const stage = await RedisStage.open(FAST)
+  await stage.lineUp('vwx', 0)
+  const [first] = await stage.hand(0, 250)
+  await stage.gate(first!, 0)
+  const { store, verbs } = stage.backend
+  const ask = () =>
+    verbs.follow(0, { worker: 'w1', lease: SECOND, error: 0 }, [{ key: 'a', known: first!.epoch, most: 9 }])
+  const longAgo = (await store.time(0)) - 3 * SECOND
+  vi.spyOn(store, 'storeTime').mockResolvedValueOnce(longAgo)
+  await expect(ask()).rejects.toMatchObject({ code: 'backend-unavailable' })
+  expect(await stage.views.audit()).toMatchObject({ waiting: 2, handed: 1 })
+  expect((await ask()).answers[0]!.jobs.map(({ job }) => job.id)).toEqual(['w', 'x'])
+  await stage.balances()
+})

@@ -4,9 +4,9 @@
 -- uses: shard forward loss lease job warmth quota room calendar usage parts packed stored costs charge remembered change lost moved bucket pace state blocks next due line later sums waiting head handover grant start member summed chain total overdue share standing places under begun run
 --
 -- KEYS[1]  the shard's tag
--- ARGV     now | '', name by which the caller knows the shard | '', worker, lease, how far its clock may be ahead and how far behind, together,
---          number of requests, then for each: key, last epoch of its jobs of which the worker knows | 0, how many more it takes
--- Answers  { now, version of the rule book, answer, ... }, up to the first request for which there is no time left, where an answer is
+-- ARGV     now | '', not-after | '', name by which the caller knows the shard | '', worker, lease, how far its clock may be ahead and how far
+--          behind, together, number of requests, then for each: key, last epoch of its jobs of which the worker knows | 0, how many more it takes
+-- Answers  { 'late' } | { now, version of the rule book, answer, ... }, up to the first request for which there is no time left, where an answer is
 --          { 'run', interval, tolerance, pattern, then for each job: id, epoch, when it may start at the earliest, beside the pace | 0, latest
 --          start, cost, settings, data, admittedAt, attempt, fence, traceparent | '' }; the interval is 0 where none may follow another, and
 --          where there is no bucket | { 'foreign' }
@@ -15,12 +15,14 @@
 local MOST = 25
 
 local now = read_now(ARGV[1])
-local worker, lease, off, requests = ARGV[3], number(ARGV[4]), number(ARGV[5]), count(6, 3)
-expect_numbers(7, 3, requests, 1, 2)
-for at = 7, 4 + requests * 3, 3 do whole(ARGV[at + 2]) end
+local latest, worker, lease, off, requests = ARGV[2] ~= '' and number(ARGV[2]) or INF, ARGV[4], number(ARGV[5]), number(ARGV[6]), count(7, 3)
+expect_numbers(8, 3, requests, 1, 2)
+for at = 8, 5 + requests * 3, 3 do whole(ARGV[at + 2]) end
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'wake')
 local meta = read_meta()
-guard_run(meta, now, ARGV[2])
+guard_run(meta, now, ARGV[3])
+-- Its worker has given up. What this granted would wait for a whole lease.
+if now > latest then return { 'late' } end
 -- How many more are granted, or named again, in this call.
 local left = MOST
 
@@ -103,7 +105,7 @@ local answers, granted = { text(now), text(meta.book) }, meta.granted
 later.write_after(meta, function()
   for index = 1, requests do
     if left < 0 or usage.is_enough(index) then break end
-    local at, share = 4 + index * 3, math.max(1, math.ceil(left / (requests - index + 1)))
+    local at, share = 5 + index * 3, math.max(1, math.ceil(left / (requests - index + 1)))
     answers[index + 2] = answer_to(ARGV[at], number(ARGV[at + 1]), number(ARGV[at + 2]), share)
   end
 end)

@@ -75,8 +75,8 @@ export function followVerb(
     let storeTime = 0
     const follow = async (some: readonly FollowRequest[]) => {
       const values = some.flatMap(({ key, known, most }) => [key, known, most])
-      const call = [now ?? '', rules.nameOf(shard) ?? '', worker, lease, error, some.length, ...values]
-      const { at, book, answers } = await store.run(script, shard, call)
+      const call = [rules.nameOf(shard) ?? '', worker, lease, error, some.length, ...values]
+      const { at, book, answers } = await store.runInTime(script, shard, call, now)
       buckets.noteVersion(shard, book, book)
       storeTime = at
       return answers

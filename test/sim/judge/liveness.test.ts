@@ -181,6 +181,9 @@ test('the lease of a killed worker lasts longer by a time in which no scheduler 
   expect(breaches(history, heard)).toHaveLength(1)
   const silences = [...kill.silences!, silence('scheduler-1', 13, 19)]
   expect(breaches(history, { ...heard, silences })).toEqual([])
+  // It began before the death.
+  const longer = [...kill.silences!, silence('scheduler-1', 11.5, 19)]
+  expect(breaches(history, { ...heard, silences: longer })).toEqual([])
   expect(
     breaches([...history.slice(0, 2), started('a', 40, 'worker-2')], { ...heard, silences }),
   ).toHaveLength(1)

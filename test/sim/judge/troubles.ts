@@ -112,9 +112,9 @@ function lengthened(
 ): Trouble {
   if (!process.startsWith('worker')) return death
   let { bound } = death
-  const isMet = (from: number) => from >= death.from && from <= death.until + bound
   for (const gap of unscheduled) {
-    if (isMet(gap.from) && gap.until !== Number.POSITIVE_INFINITY) bound += gap.until - gap.from
+    if (gap.until < death.from || gap.from > death.until + bound || gap.until === Number.POSITIVE_INFINITY) continue
+    bound += gap.until - Math.max(gap.from, death.from)
   }
   // All processes were silent then; or none lived, and Redis was restarted.
   const restarts = struck.filter(({ fault }) => fault.kind === 'restart')

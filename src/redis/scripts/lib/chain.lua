@@ -49,11 +49,11 @@ do
       if total.grantedSlot > 0 then total.grantedSlot = total.grantedSlot + tolerance - total.tolerance end
     end
     local above = total.parent ~= '' and family.total(total.parent)
-    if total.parent ~= parent then
+    if total.parent ~= parent and not family.isReadOnly then
       if above then
         family.stand(above, total, total.key, nil)
         above.children = math.max(0, above.children - 1)
-      elseif not family.isReadOnly then
+      else
         -- Those below it stand for the family no more: the new outermost total does.
         redis.call('ZREM', K.due, total.key)
         redis.call('ZREM', K.turns, total.key)

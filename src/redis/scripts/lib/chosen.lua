@@ -72,10 +72,16 @@ do
           if only_turns then redis.call('ZREM', K.callers .. family.total(total.parent).n, total.key) else family.settle(total) end
           total = outermost
         elseif is_total(name) then
-          total = family.total(name) or foreign('totals')
-          -- It was held back, and begins by now; so it does later, where it has to wait for a total above it.
-          if total.tag ~= tag then family.touch(total) end
-          total.tag = tag
+          local child = family.total_below(total, name)
+          if child then
+            -- It was held back, and begins by now; so it does later, where it has to wait for a total above it.
+            if child.tag ~= tag then family.touch(child) end
+            child.tag, total = tag, child
+          else
+            total.moves[name] = time_read + UNREADABLE
+            family.touch(total)
+            total = outermost
+          end
         else
           local bucket = with_lists(name)
           local due = bucket and due_of(bucket)

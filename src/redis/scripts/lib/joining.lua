@@ -32,7 +32,7 @@ do
     -- Kept: the first of them are handed over soon.
     family.raws = family.raws or {}
     for index, name in ipairs(names) do
-      local raw, bucket, child = raws[index], nil, nil
+      local raw, is_readable, bucket, child = raws[index], true, nil, nil
       -- Where no turn waits, the tag of a child that takes part already is all that is needed of it. Of one that this call has changed the
       -- record is not written yet.
       local is_known = family.buckets and family.buckets[name]
@@ -40,20 +40,20 @@ do
       if tag then
         total.moves[name], family.raws[name] = nil, raw
         ready[#ready + 1], ready[#ready + 2] = family.tag_of_ready(total, tag), name
-      elseif is_total(name) then child = family.total(name)
+      elseif is_total(name) then child, is_readable = family.total_below(total, name)
       else
         bucket = family.bucket(name, raw)
-        child = bucket and bucket.member
+        child, is_readable = bucket and bucket.member, bucket or not raw
       end
-      if child then
+      if not is_readable then
+        -- Its record is not ours: it stays, and is looked at again.
+        total.moves[name] = time_read + UNREADABLE
+        family.touch(total)
+      elseif child then
         tag = joins(total, name, child, bucket)
         ready[#ready + 1], ready[#ready + 2] = tag, name
         local has_turn = child.isTotal and child.turns > 0 or bucket and bucket.turns > 0 and is_turn(peek_head(bucket, horizon) or '')
         if has_turn then callers[#callers + 1], callers[#callers + 2] = tag, name end
-      -- Its record is not ours: it stays, and is looked at again.
-      elseif raw and not tag then
-        total.moves[name] = time_read + UNREADABLE
-        family.touch(total)
       end
     end
     woken = woken + #names

@@ -18,14 +18,19 @@ do
     local later, name = family.later_from(total), family.first_ready(total) or redis.call('ZRANGE', K.later .. total.n, 0, 0)[1]
     if not name then return nil, later end
     if is_total(name) then
-      local child = family.total(name)
+      local child = family.total_below(total, name)
       if not child then return nil, later end
       local head, from = family.head_below(child, at)
       return head, math.min(later, from)
     end
-    -- What a claim has handed over of it may not be written yet.
-    local bucket = family.buckets and family.buckets[name] or read_bucket(name)
-    return bucket and family.head_at(bucket, at), later
+    -- What a claim has handed over of it may not be written yet. One that cannot be read must not hold up the others: the claim puts it
+    -- aside when it is the first.
+    local bucket = family.buckets and family.buckets[name]
+    local is_readable, head = pcall(function()
+      bucket = bucket or read_bucket(name)
+      return bucket and family.head_at(bucket, at)
+    end)
+    return is_readable and head or nil, later
   end
 
   -- When the total lets the next job below it be handed over: behind what was handed over before; Infinity: not before something changes.

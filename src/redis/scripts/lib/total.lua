@@ -12,6 +12,8 @@ do
     local total = parse_bucket(path, string.sub(raw, at, at + size - 1))
     total.weight, total.tag, total.virtual, total.joining, total.largest, total.highest = weight, tag, virtual, joining, largest, highest
     total.weights, total.standing, total.children, total.takers, total.grants = weights, standing, children, takers, grants
+    -- It would be above itself.
+    if parent ~= '' and (#parent >= #path or string.sub(path, 1, #parent) ~= parent) then foreign('totals') end
     total.parent, total.isTotal, total.moves, total.handedUse, total.movedAt = parent, true, {}, {}, moved_at
     total.overdue, total.overdueJobs, total.overdueTo = overdue, overdue_jobs, overdue_to
     total.marked, total.markedJobs, total.markedTo = marked, marked_jobs, marked_to
@@ -34,15 +36,33 @@ do
       total.marked, total.markedJobs, total.markedTo, total.markedAt, total.markedAhead, #uses, total.parent) .. record .. table.concat(uses)
   end
 
+  -- Where those below it stand is written at the end of a call: by then it is too late to refuse.
+  local function expect_places(n)
+    for _, name in ipairs({ 'later', 'ready', 'callers' }) do
+      local kind = redis.call('TYPE', K[name] .. n).ok
+      if kind ~= 'zset' and kind ~= 'none' then foreign(name) end
+    end
+  end
+
   -- The total of this path, once for each call; nil: there is none.
   function family.total(path)
     local totals = family.totals or {}
     family.totals = totals
     if totals[path] == nil then
       local raw = redis.call('HGET', K.totals, path)
-      totals[path] = raw and parse(path, raw) or false
+      local total = raw and parse(path, raw) or false
+      if raw and not family.isReadOnly then expect_places(total.n) end
+      totals[path] = total
     end
     return totals[path] or nil
+  end
+
+  -- The total of this path that stands below another one; nil: there is none. And whether that is so, or its record is not ours: a claim
+  -- must not end with that.
+  function family.total_below(total, path)
+    local is_readable, child = pcall(family.total, path)
+    if not is_readable or child and child.parent ~= total.key then return nil, false end
+    return child, true
   end
 
   -- Others are in hand than the claim marked (`overdue`), or a total is new.
