@@ -9,7 +9,7 @@ const LATELY = SECOND / 2
 /** How long a job stays that was given back before and came again, and how much longer each further time. */
 const SECOND_STAY = 5 * MILLISECOND
 const GROWTH = 1.5
-/** For so long a worker takes no more deliveries after it gave a job back at once: others are to have them. */
+/** For so long a worker without a free handler takes no more deliveries after it gave a job back: others are to have them. */
 const REST = SECOND / 2
 /** But not for so long after a job has come again and again: the others have no handler for it either. */
 const NO_REST = SECOND
@@ -29,13 +29,13 @@ interface Return {
 }
 
 /**
- * How long jobs wait in a worker for a handler: a second, with one exception. Where all handlers are taken and none has started
- * or ended lately, none may end for minutes; a job whose segment has less than its share of them goes back at once, since another
- * worker may keep some free. If it comes again, it waits longer each time, so a job for which no worker has a handler is seldom
- * carried. Pure: `now` is an argument, in microseconds.
+ * How long jobs wait in a worker for a handler: a second, with two exceptions. Where all handlers are taken and none has started
+ * or ended lately, none may end for minutes. Then a job whose segment has less than its share of them goes back at once, since another
+ * worker may keep some free; and so does one that has waited for a second before, and comes again while the worker rests. If it comes again,
+ * it waits longer each time, so a job for which no worker has a handler is seldom carried. Pure: `now` is an argument, in microseconds.
  */
 export class HandlerPatience {
-  readonly #shares: Pick<HandlerShares, 'lacks'>
+  readonly #shares: Pick<HandlerShares, 'lacks' | 'free'>
   readonly #onRested: () => void
   /** By id, in the order of their last return. */
   readonly #returns = new Map<string, Return>()
@@ -46,7 +46,7 @@ export class HandlerPatience {
   #next = Number.NEGATIVE_INFINITY
 
   /** @param onRested called when a rest ends before its time */
-  constructor(shares: Pick<HandlerShares, 'lacks'>, onRested: () => void) {
+  constructor(shares: Pick<HandlerShares, 'lacks' | 'free'>, onRested: () => void) {
     this.#shares = shares
     this.#onRested = onRested
   }
@@ -70,8 +70,11 @@ export class HandlerPatience {
   /** Until when the job waits that has waited since then. What ends meanwhile may move it. */
   until({ id, key }: Pick<Delivery, 'id' | 'key'>, since: number): number {
     const longest = since + LONGEST
-    if (!this.#shares.lacks(key)) return longest
-    const stay = this.#returns.get(id)?.stay ?? 0
+    const before = this.#returns.get(id)
+    // A delivery that was under way when the rest began has brought it once more.
+    const isToRest = before !== undefined && since < this.#restUntil
+    if (!isToRest && !this.#shares.lacks(key)) return longest
+    const stay = before?.stay ?? 0
     const paced = this.#next - (TOGETHER - 1) * (SECOND / PER_SECOND)
     return Math.min(longest, Math.max(since + stay, this.#movedAt + LATELY, paced))
   }
@@ -82,13 +85,14 @@ export class HandlerPatience {
     this.#returns.delete(id)
     this.#returns.set(id, { at: now, stay: Math.min(LONGEST, Math.max(SECOND_STAY, GROWTH * stay)) })
     this.#forget(now)
-    if (now >= since + LONGEST) return false
-    this.#next = Math.max(this.#next, now) + SECOND / PER_SECOND
+    const isEarly = now < since + LONGEST
+    if (isEarly) this.#next = Math.max(this.#next, now) + SECOND / PER_SECOND
+    else if (this.#shares.free > 0) return false
     if (stay >= AGAIN_AND_AGAIN) {
       this.#noRestUntil = now + NO_REST
       this.#endRest()
     } else if (now >= this.#noRestUntil) this.#restUntil = now + REST
-    return true
+    return isEarly
   }
 
   #endRest(): void {

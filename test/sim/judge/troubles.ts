@@ -113,7 +113,8 @@ function lengthened(
   if (!process.startsWith('worker')) return death
   let { bound } = death
   for (const gap of unscheduled) {
-    if (gap.until < death.from || gap.from > death.until + bound || gap.until === Number.POSITIVE_INFINITY) continue
+    if (gap.until < death.from || gap.from > death.until + bound || gap.until === Number.POSITIVE_INFINITY)
+      continue
     bound += gap.until - Math.max(gap.from, death.from)
   }
   // All processes were silent then; or none lived, and Redis was restarted.

@@ -5,8 +5,8 @@ import { HandlerPatience } from '../../../../src/redis/slots/handler-patience.ts
 const NOON = 1_800_000_000 * SECOND
 const job = (id: string, key = 'quick') => ({ id, key })
 /** A worker whose handlers are all taken; `has` is what has its share of them. */
-const patienceOf = (has = 'slow', onRested: () => void = () => undefined) =>
-  new HandlerPatience({ lacks: (key) => key !== has }, onRested)
+const patienceOf = (has = 'slow', onRested: () => void = () => undefined, free = 0) =>
+  new HandlerPatience({ free, lacks: (key) => free === 0 && key !== has }, onRested)
 
 /** How long the job waits that comes now; milliseconds. It goes back then. */
 function stay(patience: HandlerPatience, id: string, now: number): number {
@@ -86,8 +86,18 @@ test('after a job went back at once the worker rests for half a second, or until
   expect(patience.restUntil).toBe(NOON + SECOND / 2)
   patience.moved(NOON + MILLISECOND)
   expect(patience.restUntil).toBeLessThan(NOON)
-  patience.goesBack(job('b'), NOON, NOON + SECOND)
-  expect(patience.restUntil).toBeLessThan(NOON)
+})
+
+test('after a job has waited for a second the worker rests as well, unless it has a handler free that is kept for others', () => {
+  const full = patienceOf()
+  expect(full.goesBack(job('b', 'slow'), NOON, NOON + SECOND)).toBe(false)
+  expect(full.restUntil).toBe(NOON + 1.5 * SECOND)
+  // It comes again, by a delivery that was under way.
+  expect(full.until(job('b', 'slow'), NOON + 1.1 * SECOND)).toBe(NOON + 1.1 * SECOND + 5 * MILLISECOND)
+  expect(full.until(job('c', 'slow'), NOON + 1.1 * SECOND)).toBe(NOON + 2.1 * SECOND)
+  const keeps = patienceOf('slow', undefined, 1)
+  keeps.goesBack(job('b', 'slow'), NOON, NOON + SECOND)
+  expect(keeps.restUntil).toBeLessThan(NOON)
 })
 
 test('a rest that ends before its time is reported', () => {
