@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest'
+import { isVelvetRopeError } from '../../src/core/errors.ts'
+import { shardKey } from '../../src/redis/scripts/keys.ts'
+import { at } from '../support/backend-driver.ts'
+import { RedisStage } from './redis-stage.ts'
+
+const TOTAL = '9, 1/s, 5/minute'
+
+/** Two keys of a family, of which one goes first, one of a family within it, and one of no family; all are due. */
+async function dueFamilies(): Promise<RedisStage> {
+  const stage = await RedisStage.open({ '*': '9, 1/s', 'a/': TOTAL, 'a/b/': TOTAL })
+  await stage.lineUp('p', 0, { key: 'a/bad' })
+  await stage.lineUp('q', 0.1, { key: 'a/good' })
+  await stage.lineUp('r', 0.2, { key: 'a/b/c' })
+  await stage.lineUp('s', 0.3, { key: 'other' })
+  return stage
+}
+
+const foreign = ({ redis, tag }: RedisStage, table: 'buckets' | 'jobs' | 'totals', field: string) =>
+  redis.hset(shardKey(tag, table), field, 'foreign value')
+
+async function replace({ redis, tag }: RedisStage, name: string): Promise<void> {
+  await redis.del(`${tag}:${name}`)
+  await redis.set(`${tag}:${name}`, 'foreign value')
+}
+
+/** Claims until nothing is handed over any more, which it does now and then while what cannot be read is put aside. */
+async function handedOver(stage: RedisStage): Promise<string[]> {
+  const ids: string[] = []
+  for (let second = 1; second < 8; second++) {
+    const jobs = await stage.hand(second)
+    ids.push(...jobs.map(({ id }) => id))
+    for (const job of jobs) {
+      await stage.gate(job, second).catch(() => undefined)
+      await stage.start(job, second).catch(() => undefined)
+    }
+  }
+  return ids.toSorted()
+}
+
+describe('what cannot be read below a total holds up no other', () => {
+  test.each<[string, readonly string[], (stage: RedisStage) => Promise<unknown>]>([
+    ['the record of a key', ['q', 'r', 's'], (stage) => foreign(stage, 'buckets', 'a/bad')],
+    ['the line of a key', ['q', 'r', 's'], (stage) => replace(stage, 'line:1')],
+    ['the record of a total', ['p', 'q', 's'], (stage) => foreign(stage, 'totals', 'a/b/')],
+  ])('%s', async (_, others, spoil) => {
+    const stage = await dueFamilies()
+    await spoil(stage)
+    expect((await handedOver(stage)).filter((id) => others.includes(id))).toEqual(others)
+  })
+
+  test.each(['later', 'ready'])('what a total has under :%s', async (name) => {
+    const stage = await dueFamilies()
+    await replace(stage, `${name}:1`)
+    expect(await handedOver(stage)).toEqual(['s'])
+  })
+})
+
+describe('a total whose record is that of another one', () => {
+  test.each([
+    ['a/b/', 'a/'],
+    ['a/', 'a/b/'],
+  ])('%s with the record of %s: each call ends', async (path, other) => {
+    const stage = await dueFamilies()
+    const totals = shardKey(stage.tag, 'totals')
+    await stage.redis.hset(totals, path, (await stage.redis.hgetBuffer(totals, other))!)
+    expect(await handedOver(stage)).toContain('s')
+    const admitted = await stage.admit('t', 9, { key: 'a/b/c' }).catch((error: unknown) => error)
+    expect(isVelvetRopeError(admitted, 'foreign-value') || typeof admitted === 'object').toBe(true)
+  })
+})
+
+test.each(['later', 'ready', 'callers'])(
+  'a call that would write to a foreign :%s writes nothing',
+  async (name) => {
+    const stage = await dueFamilies()
+    await replace(stage, `${name}:1`)
+    const before = await stage.dump()
+    await expect(stage.backend.verbs.cancel('p', at(1))).rejects.toMatchObject({ code: 'foreign-value' })
+    await expect(stage.admit('t', 1, { key: 'a/good' })).rejects.toMatchObject({ code: 'foreign-value' })
+    expect(await stage.dump()).toEqual(before)
+  },
+)
