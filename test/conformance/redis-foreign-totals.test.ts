@@ -5,10 +5,13 @@ import { at } from '../support/backend-driver.ts'
 import { RedisStage } from './redis-stage.ts'
 
 const TOTAL = '9, 1/s, 5/minute'
+const DAILY = '9, 1/s, 5 per day in Asia/Tokyo'
 
 /** Two keys of a family, of which one goes first, one of a family within it, and one of no family; all are due. */
-async function dueFamilies(): Promise<RedisStage> {
-  const stage = await RedisStage.open({ '*': '9, 1/s', 'a/': TOTAL, 'a/b/': TOTAL })
+async function dueFamilies(
+  limits: Readonly<Record<string, string>> = { '*': '9, 1/s', 'a/': TOTAL, 'a/b/': TOTAL },
+): Promise<RedisStage> {
+  const stage = await RedisStage.open(limits)
   await stage.lineUp('p', 0, { key: 'a/bad' })
   await stage.lineUp('q', 0.1, { key: 'a/good' })
   await stage.lineUp('r', 0.2, { key: 'a/b/c' })
@@ -16,7 +19,7 @@ async function dueFamilies(): Promise<RedisStage> {
   return stage
 }
 
-const foreign = ({ redis, tag }: RedisStage, table: 'buckets' | 'jobs' | 'totals', field: string) =>
+const foreign = ({ redis, tag }: RedisStage, table: 'buckets' | 'quotas' | 'totals', field: string) =>
   redis.hset(shardKey(tag, table), field, 'foreign value')
 
 async function replace({ redis, tag }: RedisStage, name: string): Promise<void> {
@@ -43,6 +46,8 @@ describe('what cannot be read below a total holds up no other', () => {
     ['the record of a key', ['q', 'r', 's'], (stage) => foreign(stage, 'buckets', 'a/bad')],
     ['the line of a key', ['q', 'r', 's'], (stage) => replace(stage, 'line:1')],
     ['the record of a total', ['p', 'q', 's'], (stage) => foreign(stage, 'totals', 'a/b/')],
+    ['what the quotas of a total count', ['p', 'q', 's'], (stage) => foreign(stage, 'quotas', 'a/b/')],
+    ['what those of the outermost one count', ['s'], (stage) => foreign(stage, 'quotas', 'a/')],
   ])('%s', async (_, others, spoil) => {
     const stage = await dueFamilies()
     await spoil(stage)
@@ -54,6 +59,12 @@ describe('what cannot be read below a total holds up no other', () => {
     await replace(stage, `${name}:1`)
     expect(await handedOver(stage)).toEqual(['s'])
   })
+})
+
+test('what a total has under :callers holds nothing up', async () => {
+  const stage = await dueFamilies()
+  await replace(stage, 'callers:1')
+  expect(await handedOver(stage)).toEqual(['p', 'q', 'r', 's'])
 })
 
 describe('a total whose record is that of another one', () => {
@@ -70,14 +81,22 @@ describe('a total whose record is that of another one', () => {
   })
 })
 
-test.each(['later', 'ready', 'callers'])(
-  'a call that would write to a foreign :%s writes nothing',
-  async (name) => {
-    const stage = await dueFamilies()
-    await replace(stage, `${name}:1`)
-    const before = await stage.dump()
-    await expect(stage.backend.verbs.cancel('p', at(1))).rejects.toMatchObject({ code: 'foreign-value' })
-    await expect(stage.admit('t', 1, { key: 'a/good' })).rejects.toMatchObject({ code: 'foreign-value' })
-    expect(await stage.dump()).toEqual(before)
-  },
-)
+test.each(['later', 'ready'])('a call that would write to a foreign :%s writes nothing', async (name) => {
+  const stage = await dueFamilies()
+  await replace(stage, `${name}:1`)
+  const before = await stage.dump()
+  await expect(stage.backend.verbs.cancel('p', at(1))).rejects.toMatchObject({ code: 'foreign-value' })
+  await expect(stage.admit('t', 1, { key: 'a/good' })).rejects.toMatchObject({ code: 'foreign-value' })
+  expect(await stage.dump()).toEqual(before)
+})
+
+test.each([
+  { '*': DAILY, 'a/': TOTAL, 'a/b/': TOTAL },
+  { '*': DAILY, 'a/': DAILY, 'a/b/': DAILY },
+])('what lacked a time zone goes on soon after that is written: %o', async (limits) => {
+  const stage = await dueFamilies(limits)
+  for (const key of await stage.redis.keys(`${stage.tag}*zones*`)) await stage.redis.del(key)
+  await stage.claim(1).catch(() => undefined)
+  await stage.backend.store.writeZones(0, ['Asia/Tokyo'], { isUnusable: true, now: at(1) })
+  expect(await handedOver(stage)).toEqual(['p', 'q', 'r', 's'])
+})

@@ -89,20 +89,11 @@ export class Store {
     for (const isLast of [false, true]) {
       const notAfter = (await this.storeTime(shard)) + NOT_AFTER
       const reply = await this.#patiently(() => this.#send(script, shard, ['', notAfter, ...values]))
-      if (!isLate(reply)) return script.parse(reply)
+      if (!Array.isArray(reply) || reply[0] !== 'late') return script.parse(reply)
+      // The call took too long, or the clock of Redis was set.
       if (!isLast) await this.time(shard)
     }
-    throw cameTooLate()
-  }
-
-  /** Runs a script once that must not run when its caller has given up; the caller retries. Its first values are as those of `write`. */
-  async runInTime<Reply>(script: Script<Reply>, shard: number, values: Values, now?: number): Promise<Reply> {
-    if (now !== undefined) return this.run(script, shard, [now, '', ...values])
-    const notAfter = (await this.storeTime(shard)) + NOT_AFTER
-    const reply = await this.#send(script, shard, ['', notAfter, ...values])
-    if (!isLate(reply)) return script.parse(reply)
-    await this.time(shard)
-    throw cameTooLate()
+    throw new BackendUnavailableError('Redis is unavailable: the request came too late and was refused')
   }
 
   /**
@@ -200,13 +191,4 @@ export class Store {
     }
     return patiently(tries, () => last)
   }
-}
-
-/** The call took too long, or the clock of Redis was set. */
-function isLate(reply: unknown): boolean {
-  return Array.isArray(reply) && reply[0] === 'late'
-}
-
-function cameTooLate(): BackendUnavailableError {
-  return new BackendUnavailableError('Redis is unavailable: the request came too late and was refused')
 }

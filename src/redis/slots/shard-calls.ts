@@ -12,6 +12,8 @@ import type { Verbs } from '../verbs/verbs.ts'
 import { Batch } from './batch.ts'
 import type { RedisClock } from './redis-clock.ts'
 
+/** A command has failed by then: what follows a job is not to be granted any more. Microseconds. */
+const GIVES_UP = 2 * SECOND
 /** Of the gate and of reports: their answers and questions carry data. */
 const MOST_BATCHED = 50
 
@@ -151,7 +153,9 @@ export class ShardCalls {
     const { backend, clock, storeClock, worker, lease } = this.#ports
     const store = storeClock(shard)
     const sentAt = clock.now()
-    const { now, answers } = await backend.follow(shard, { worker, lease, error: errorOf(store) }, asked)
+    const follower = { worker, lease, error: errorOf(store) }
+    const inTime = store.isSound ? { notAfter: store.now() + GIVES_UP } : {}
+    const { now, answers } = await backend.follow(shard, { ...follower, ...inTime }, asked)
     store.observe({ sentAt, receivedAt: clock.now(), storeTime: now })
     return answers
   }

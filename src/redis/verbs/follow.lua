@@ -6,10 +6,10 @@
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', name by which the caller knows the shard | '', worker, lease, how far its clock may be ahead and how far
 --          behind, together, number of requests, then for each: key, last epoch of its jobs of which the worker knows | 0, how many more it takes
--- Answers  { 'late' } | { now, version of the rule book, answer, ... }, up to the first request for which there is no time left, where an answer is
+-- Answers  { now, version of the rule book, answer, ... }, up to the first request for which there is no time left, where an answer is
 --          { 'run', interval, tolerance, pattern, then for each job: id, epoch, when it may start at the earliest, beside the pace | 0, latest
 --          start, cost, settings, data, admittedAt, attempt, fence, traceparent | '' }; the interval is 0 where none may follow another, and
---          where there is no bucket | { 'foreign' }
+--          where there is no bucket | { 'foreign' } | { 'late' }
 
 -- To grant one takes a tenth of what a call may take. Each request may have one beside those.
 local MOST = 25
@@ -21,8 +21,6 @@ for at = 8, 5 + requests * 3, 3 do whole(ARGV[at + 2]) end
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'wake')
 local meta = read_meta()
 guard_run(meta, now, ARGV[3])
--- Its worker has given up. What this granted would wait for a whole lease.
-if now > latest then return { 'late' } end
 -- How many more are granted, or named again, in this call.
 local left = MOST
 
@@ -106,7 +104,8 @@ later.write_after(meta, function()
   for index = 1, requests do
     if left < 0 or usage.is_enough(index) then break end
     local at, share = 5 + index * 3, math.max(1, math.ceil(left / (requests - index + 1)))
-    answers[index + 2] = answer_to(ARGV[at], number(ARGV[at + 1]), number(ARGV[at + 2]), share)
+    -- Its worker has given up: what this granted would wait for a whole lease.
+    answers[index + 2] = now > latest and { 'late' } or answer_to(ARGV[at], number(ARGV[at + 1]), number(ARGV[at + 2]), share)
   end
 end)
 if meta.granted > granted then redis.call('HSET', K.meta, 'epoch', meta.epoch, 'fence', meta.fence, 'granted', meta.granted) end

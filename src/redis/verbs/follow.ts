@@ -12,6 +12,7 @@ const jobReply = row({ id: text, epoch: number, earliest: number, latest: number
 const answerReply = oneOf({
   run: { interval: number, tolerance: number, pattern: text, jobs: rest(jobReply) },
   foreign: {},
+  late: {},
 })
 const reply = list(row({ at: number, book: number, answers: rest(list(answerReply)) }))
 const script = defineScript('follow', import.meta.url, reply)
@@ -34,6 +35,8 @@ export interface Follower {
   readonly lease: number
   /** How far its clock may be ahead of that of the store and how far behind it, both together; microseconds. */
   readonly error: number
+  /** When it will have given up, by the clock of the store: nothing is granted after that. Absent: it does not know that clock. */
+  readonly notAfter?: number
 }
 
 /** A job that a worker starts behind the one before it, without asking for its slot. */
@@ -56,7 +59,7 @@ export interface FollowAnswer {
 
 export interface FollowReply {
   readonly now: number
-  /** One for each request; undefined: its bucket cannot be read, or it was not asked for. */
+  /** One for each request; undefined: its bucket cannot be read, or the question came too late. */
   readonly answers: readonly (FollowAnswer | undefined)[]
 }
 
@@ -68,15 +71,16 @@ export function followVerb(
 ) {
   return async (
     shard: number,
-    { worker, lease, error }: Follower,
+    { worker, lease, error, notAfter }: Follower,
     requests: readonly FollowRequest[],
     now?: number,
   ): Promise<FollowReply> => {
     let storeTime = 0
     const follow = async (some: readonly FollowRequest[]) => {
       const values = some.flatMap(({ key, known, most }) => [key, known, most])
-      const call = [rules.nameOf(shard) ?? '', worker, lease, error, some.length, ...values]
-      const { at, book, answers } = await store.runInTime(script, shard, call, now)
+      const who = [rules.nameOf(shard) ?? '', worker, lease, error]
+      const call = [now ?? '', notAfter ?? '', ...who, some.length, ...values]
+      const { at, book, answers } = await store.run(script, shard, call)
       buckets.noteVersion(shard, book, book)
       storeTime = at
       return answers
@@ -90,7 +94,7 @@ export function followVerb(
 }
 
 function followAnswer(key: string, answer: Answer<typeof answerReply>): FollowAnswer | undefined {
-  if (answer.kind === 'foreign') return undefined
+  if (answer.kind !== 'run') return undefined
   const { interval, tolerance, pattern, jobs } = answer
   return { interval, tolerance, pattern, jobs: jobs.map((job) => followingJob(key, job)) }
 }

@@ -30,12 +30,13 @@ do
     return bucket
   end
 
-  -- Its head cannot be handed over before then.
-  function family.put_aside(bucket, until_)
-    local total = family.totals_of(bucket)[1]
-    total.moves[bucket.key] = until_
+  -- A child of the total, or the head of its line, cannot be read.
+  function family.skip(total, name)
+    total.moves[name] = readable_from(time_read)
     family.touch(total)
   end
+
+  function family.put_aside(bucket) family.skip(family.totals_of(bucket)[1], bucket.key) end
 
   -- The bucket whose head departs next below the outermost total, if one does by `horizon`. `epoch`: the last one that was given.
   -- `only_turns`: there is no room for jobs.
@@ -69,7 +70,7 @@ do
         local name, tag = family.first_ready(total, only_turns)
         if not name then
           if total == outermost then return nil end
-          if only_turns then redis.call('ZREM', K.callers .. family.total(total.parent).n, total.key) else family.settle(total) end
+          if only_turns then redis.pcall('ZREM', K.callers .. family.total(total.parent).n, total.key) else family.settle(total) end
           total = outermost
         elseif is_total(name) then
           local child = family.total_below(total, name)
@@ -78,8 +79,7 @@ do
             if child.tag ~= tag then family.touch(child) end
             child.tag, total = tag, child
           else
-            total.moves[name] = time_read + UNREADABLE
-            family.touch(total)
+            family.skip(total, name)
             total = outermost
           end
         else
@@ -92,8 +92,8 @@ do
           if bucket then
             family.stand_bucket(bucket, due)
             write_bucket(bucket)
-          else total.moves[name] = time_read + UNREADABLE end
-          family.touch(total)
+            family.touch(total)
+          else family.skip(total, name) end
           total = outermost
         end
       end

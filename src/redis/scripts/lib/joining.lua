@@ -47,8 +47,7 @@ do
       end
       if not is_readable then
         -- Its record is not ours: it stays, and is looked at again.
-        total.moves[name] = time_read + UNREADABLE
-        family.touch(total)
+        family.skip(total, name)
       elseif child then
         tag = joins(total, name, child, bucket)
         ready[#ready + 1], ready[#ready + 2] = tag, name
@@ -60,7 +59,7 @@ do
     redis.call('ZREM', K.later .. total.n, unpack(names))
     family.forget_places(total)
     if #ready > 0 then redis.call('ZADD', K.ready .. total.n, unpack(ready)) end
-    if #callers > 0 then redis.call('ZADD', K.callers .. total.n, unpack(callers)) end
+    if #callers > 0 then redis.pcall('ZADD', K.callers .. total.n, unpack(callers)) end
     return woken == MOST_WOKEN and redis.call('ZCOUNT', K.later .. total.n, '-inf', horizon) > 0, true
   end
 end

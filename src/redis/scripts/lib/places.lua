@@ -1,4 +1,5 @@
--- Where those below a total stand: in `ready` and `later`, see share.lua. What a call has read of them it knows until they move.
+-- Where those below a total stand: in `ready` and `later`, see share.lua. What a call has read of them it knows until they move. In `callers`
+-- are turns that go past jobs for which there is no room: a foreign value in its place stops nothing else.
 -- of: family
 
 do
@@ -11,7 +12,7 @@ do
   -- Who is first of those that are ready, and its tag; nil: none is. `only_turns`: of those whose first job is a turn.
   function family.first_ready(total, only_turns)
     if only_turns then
-      local first = redis.call('ZRANGE', K.callers .. total.n, 0, 0, 'WITHSCORES')
+      local first = redis.pcall('ZRANGE', K.callers .. total.n, 0, 0, 'WITHSCORES')
       return first[1], tonumber(first[2])
     end
     local ready = total.ready
@@ -68,7 +69,7 @@ do
     if not moved then return end
     redis.call('ZREM', K.ready .. total.n, unpack(moved))
     if #moved == 1 and is_first(total, moved[1]) then total.ready.at = total.ready.at + 2 else total.ready = nil end
-    if total.turns > 0 or total.hadTurns then redis.call('ZREM', K.callers .. total.n, unpack(moved)) end
+    if total.turns > 0 or total.hadTurns then redis.pcall('ZREM', K.callers .. total.n, unpack(moved)) end
     if #later > 0 then
       redis.call('ZADD', K.later .. total.n, unpack(later))
       total.laterFrom = nil

@@ -4,16 +4,19 @@
 -- transport.
 local MOST_HANDED = 16
 
--- A bucket that cannot be read must not hold up the others; a verb that names it raises the error. What is missing of a time zone,
--- processes write soon.
+-- When what cannot be read is looked at again. What is missing of a time zone, processes write soon.
+local function readable_from(now)
+  return now + (quota.isZoneMissing and 1000000 or UNREADABLE)
+end
+
+-- A bucket that cannot be read must not hold up the others; a verb that names it raises the error.
 local function skip_unreadable(key, now)
-  local until_ = now + (quota.isZoneMissing and 1000000 or UNREADABLE)
-  for _, name in ipairs({ 'due', 'turns' }) do redis.call('ZADD', K[name], 'XX', until_, key) end
+  for _, name in ipairs({ 'due', 'turns' }) do redis.call('ZADD', K[name], 'XX', readable_from(now), key) end
 end
 
 -- The same where its head cannot be handed over.
 local function put_aside(bucket, now)
-  if bucket.member then family.put_aside(bucket, now + UNREADABLE) else skip_unreadable(bucket.key, now) end
+  if bucket.member then family.put_aside(bucket) else skip_unreadable(bucket.key, now) end
 end
 
 -- How many jobs of a bucket may be handed over and not started.

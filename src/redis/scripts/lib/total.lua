@@ -36,12 +36,13 @@ do
       total.marked, total.markedJobs, total.markedTo, total.markedAt, total.markedAhead, #uses, total.parent) .. record .. table.concat(uses)
   end
 
-  -- Where those below it stand is written at the end of a call: by then it is too late to refuse.
-  local function expect_places(n)
-    for _, name in ipairs({ 'later', 'ready', 'callers' }) do
-      local kind = redis.call('TYPE', K[name] .. n).ok
+  -- Where those below it stand, and what its quotas count, is written at the end of a call: by then it is too late to refuse.
+  local function expect_own(total)
+    for _, name in ipairs({ 'later', 'ready' }) do
+      local kind = redis.call('TYPE', K[name] .. total.n).ok
       if kind ~= 'zset' and kind ~= 'none' then foreign(name) end
     end
+    usage.of(total)
   end
 
   -- The total of this path, once for each call; nil: there is none.
@@ -51,7 +52,7 @@ do
     if totals[path] == nil then
       local raw = redis.call('HGET', K.totals, path)
       local total = raw and parse(path, raw) or false
-      if raw and not family.isReadOnly then expect_places(total.n) end
+      if raw and not family.isReadOnly then expect_own(total) end
       totals[path] = total
     end
     return totals[path] or nil
