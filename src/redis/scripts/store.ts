@@ -14,7 +14,7 @@ import { ZONES_PER_CALL, zonesScript, zoneTable } from './zone-tables.ts'
 /** So many shards are asked at a time: what each of them sends, such as a rule book, is held until it has answered. */
 const TOGETHER = 32
 /** A request that reaches Redis later than this is refused: its caller already has the error that Redis is unavailable. */
-const NOT_AFTER = 2 * SECOND
+export const NOT_AFTER = 2 * SECOND
 const PAUSE_MS = 30
 
 const timeScript = defineScript('time', import.meta.url, number)

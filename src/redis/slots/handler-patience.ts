@@ -9,7 +9,7 @@ const LATELY = SECOND / 2
 /** How long a job stays that was given back before and came again, and how much longer each further time. */
 const SECOND_STAY = 5 * MILLISECOND
 const GROWTH = 1.5
-/** For so long a worker without a free handler takes no more deliveries after it gave a job back: others are to have them. */
+/** A worker that has no free handler and gives a job back takes no deliveries for so long: other workers are to have them. */
 const REST = SECOND / 2
 /** But not for so long after a job has come again and again: the others have no handler for it either. */
 const NO_REST = SECOND
@@ -29,10 +29,10 @@ interface Return {
 }
 
 /**
- * How long jobs wait in a worker for a handler: a second, with two exceptions. Where all handlers are taken and none has started
- * or ended lately, none may end for minutes. Then a job whose segment has less than its share of them goes back at once, since another
- * worker may keep some free; and so does one that has waited for a second before, and comes again while the worker rests. If it comes again,
- * it waits longer each time, so a job for which no worker has a handler is seldom carried. Pure: `now` is an argument, in microseconds.
+ * How long jobs wait in a worker for a handler: a second, with two exceptions, in which a job goes back at once because another worker may
+ * have a handler for it. First: all handlers are taken, none has started or ended lately, and the segment of the job has less than its
+ * share of them. Second: the job went back before, and comes again while the worker rests. A job that comes again and again waits longer
+ * each time, so one for which no worker has a handler is seldom carried. Pure: `now` is an argument, in microseconds.
  */
 export class HandlerPatience {
   readonly #shares: Pick<HandlerShares, 'lacks' | 'free'>
@@ -71,7 +71,7 @@ export class HandlerPatience {
   until({ id, key }: Pick<Delivery, 'id' | 'key'>, since: number): number {
     const longest = since + LONGEST
     const before = this.#returns.get(id)
-    // A delivery that was under way when the rest began has brought it once more.
+    // Its delivery was under way when the rest began.
     const isToRest = before !== undefined && since < this.#restUntil
     if (!isToRest && !this.#shares.lacks(key)) return longest
     const stay = before?.stay ?? 0

@@ -2,6 +2,7 @@ import type { Clock } from '../../core/clock.ts'
 import { SECOND } from '../../core/duration.ts'
 import { isVelvetRopeError } from '../../core/errors.ts'
 import { toError } from '../../core/thrown.ts'
+import { NOT_AFTER } from '../scripts/store.ts'
 import type { FetchAnswer } from '../verbs/fetch.ts'
 import type { FinishAnswer, FinishReport } from '../verbs/finish.ts'
 import { type FollowAnswer, type FollowRequest, MOST_FOLLOWED } from '../verbs/follow.ts'
@@ -12,8 +13,6 @@ import type { Verbs } from '../verbs/verbs.ts'
 import { Batch } from './batch.ts'
 import type { RedisClock } from './redis-clock.ts'
 
-/** A command has failed by then: what follows a job is not to be granted any more. Microseconds. */
-const GIVES_UP = 2 * SECOND
 /** Of the gate and of reports: their answers and questions carry data. */
 const MOST_BATCHED = 50
 
@@ -154,7 +153,7 @@ export class ShardCalls {
     const store = storeClock(shard)
     const sentAt = clock.now()
     const follower = { worker, lease, error: errorOf(store) }
-    const inTime = store.isSound ? { notAfter: store.now() + GIVES_UP } : {}
+    const inTime = store.isSound ? { notAfter: store.now() + NOT_AFTER } : {}
     const { now, answers } = await backend.follow(shard, { ...follower, ...inTime }, asked)
     store.observe({ sentAt, receivedAt: clock.now(), storeTime: now })
     return answers

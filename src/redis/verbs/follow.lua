@@ -104,7 +104,7 @@ later.write_after(meta, function()
   for index = 1, requests do
     if left < 0 or usage.is_enough(index) then break end
     local at, share = 5 + index * 3, math.max(1, math.ceil(left / (requests - index + 1)))
-    -- Its worker has given up: what this granted would wait for a whole lease.
+    -- The worker has given up, and will not read the answer: a job that this granted would wait for a whole lease.
     answers[index + 2] = now > latest and { 'late' } or answer_to(ARGV[at], number(ARGV[at + 1]), number(ARGV[at + 2]), share)
   end
 end)

@@ -35,7 +35,7 @@ export interface Follower {
   readonly lease: number
   /** How far its clock may be ahead of that of the store and how far behind it, both together; microseconds. */
   readonly error: number
-  /** When it will have given up, by the clock of the store: nothing is granted after that. Absent: it does not know that clock. */
+  /** By the clock of the store: later, the worker has given up, and nothing is granted. Absent: the worker does not know that clock yet. */
   readonly notAfter?: number
 }
 

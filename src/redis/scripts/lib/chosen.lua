@@ -30,13 +30,11 @@ do
     return bucket
   end
 
-  -- A child of the total, or the head of its line, cannot be read.
+  -- A child of the total, or the head of the child's line, cannot be read. The claim looks at it again later.
   function family.skip(total, name)
     total.moves[name] = readable_from(time_read)
     family.touch(total)
   end
-
-  function family.put_aside(bucket) family.skip(family.totals_of(bucket)[1], bucket.key) end
 
   -- The bucket whose head departs next below the outermost total, if one does by `horizon`. `epoch`: the last one that was given.
   -- `only_turns`: there is no room for jobs.

@@ -1,5 +1,5 @@
--- Where those below a total stand: in `ready` and `later`, see share.lua. What a call has read of them it knows until they move. In `callers`
--- are turns that go past jobs for which there is no room: a foreign value in its place stops nothing else.
+-- Where those below a total stand: in `ready` and `later`, see share.lua. What a call has read of them it knows until they move. `callers`
+-- only lets turns go past jobs for which there is no room, so a foreign value under that name stops nothing else.
 -- of: family
 
 do

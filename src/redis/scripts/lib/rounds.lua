@@ -4,7 +4,7 @@
 -- transport.
 local MOST_HANDED = 16
 
--- When what cannot be read is looked at again. What is missing of a time zone, processes write soon.
+-- When a claim looks again at what it cannot read. Where a time zone is missing, processes write it soon.
 local function readable_from(now)
   return now + (quota.isZoneMissing and 1000000 or UNREADABLE)
 end
@@ -16,7 +16,7 @@ end
 
 -- The same where its head cannot be handed over.
 local function put_aside(bucket, now)
-  if bucket.member then family.put_aside(bucket) else skip_unreadable(bucket.key, now) end
+  if bucket.member then family.skip(family.totals_of(bucket)[1], bucket.key) else skip_unreadable(bucket.key, now) end
 end
 
 -- How many jobs of a bucket may be handed over and not started.

@@ -23,8 +23,7 @@ do
       local head, from = family.head_below(child, at)
       return head, math.min(later, from)
     end
-    -- What a claim has handed over of it may not be written yet. One that cannot be read must not hold up the others: the claim puts it
-    -- aside when it is the first.
+    -- What a claim has handed over of it may not be written yet. A bucket that cannot be read holds up no other: the claim skips it later.
     local bucket = family.buckets and family.buckets[name]
     local is_readable, head = pcall(function()
       bucket = bucket or read_bucket(name)

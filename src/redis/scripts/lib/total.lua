@@ -12,7 +12,7 @@ do
     local total = parse_bucket(path, string.sub(raw, at, at + size - 1))
     total.weight, total.tag, total.virtual, total.joining, total.largest, total.highest = weight, tag, virtual, joining, largest, highest
     total.weights, total.standing, total.children, total.takers, total.grants = weights, standing, children, takers, grants
-    -- It would be above itself.
+    -- A total whose record names itself as its parent, or a total below it, would make scripts run for ever.
     if parent ~= '' and (#parent >= #path or string.sub(path, 1, #parent) ~= parent) then foreign('totals') end
     total.parent, total.isTotal, total.moves, total.handedUse, total.movedAt = parent, true, {}, {}, moved_at
     total.overdue, total.overdueJobs, total.overdueTo = overdue, overdue_jobs, overdue_to
@@ -36,7 +36,7 @@ do
       total.marked, total.markedJobs, total.markedTo, total.markedAt, total.markedAhead, #uses, total.parent) .. record .. table.concat(uses)
   end
 
-  -- Where those below it stand, and what its quotas count, is written at the end of a call: by then it is too late to refuse.
+  -- Checks what a call writes of the total at its end, when it is too late to refuse.
   local function expect_own(total)
     for _, name in ipairs({ 'later', 'ready' }) do
       local kind = redis.call('TYPE', K[name] .. total.n).ok
@@ -58,8 +58,8 @@ do
     return totals[path] or nil
   end
 
-  -- The total of this path that stands below another one; nil: there is none. And whether that is so, or its record is not ours: a claim
-  -- must not end with that.
+  -- The total of this path, which stands below another total; nil: there is none, or its record is not ours. The second result is false
+  -- where the record is not ours. That must not end a claim.
   function family.total_below(total, path)
     local is_readable, child = pcall(family.total, path)
     if not is_readable or child and child.parent ~= total.key then return nil, false end
