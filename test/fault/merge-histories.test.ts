@@ -219,6 +219,18 @@ describe('a fault', () => {
     expect(breachesOf([worker, ...others], [fault(50, worker), fault(60, worker)])).toEqual(['L5'])
   })
 
+  test('of a process that wrote a start down only after it had stood still excuses one more', () => {
+    const breachesAfter = (startMs: number, losesLeases = true) => {
+      const [worker, other] = [written(), written(host(start(200, 'x')))]
+      const stop = { from: 40_000, until: 150_000, leaseUntil: 50_000, losesLeases, records: 0 }
+      new HistoryFile(worker).write(host(start(startMs, 'x')))
+      return breachesOf([worker, other], [{ kind: 'stood', path: worker, ...stop }])
+    }
+    expect(breachesAfter(39)).toEqual([])
+    expect(breachesAfter(39, false)).toEqual(['L5'])
+    expect(breachesAfter(151)).toEqual(['L5'])
+  })
+
   test('is noted for a stop that may lose leases, and not for one of a few milliseconds', () => {
     const noted = (forMs: number, role: 'worker' | 'producer' = 'worker') => {
       const worker = written(host(start(10, 'x')))
@@ -247,7 +259,16 @@ test('a producer that is killed excuses no order of what it got in, and a worker
 
 describe('a start whose handler found its lease over', () => {
   const stood = (path: string, ms: number, losesLeases = true): HistoryRecord => {
-    return { kind: 'stood', path, from: (ms - 4) * 1_000, until: ms * 1_000, losesLeases }
+    const [from, until] = [(ms - 4) * 1_000, ms * 1_000]
+    return {
+      kind: 'stood',
+      path,
+      from,
+      until,
+      losesLeases,
+      records: readRecords(path).length,
+      leaseUntil: from,
+    }
   }
   const late = (ms: number, id: string): HistoryRecord => ({ kind: 'late', at: ms * 1_000, id })
   const startsIn = (paths: string[]) => merged(paths).filter(([type]) => type === 'start')
@@ -260,7 +281,7 @@ describe('a start whose handler found its lease over', () => {
   test('counts where its process was not stopped, and where it came before the stop', () => {
     const worker = written(clock(), host(start(50, 'y')), late(50, 'y'))
     expect(startsIn([worker])).toHaveLength(1)
-    expect(startsIn([worker, written(stood('another', 40))])).toHaveLength(1)
+    expect(startsIn([worker, written(stood(written(), 40))])).toHaveLength(1)
     expect(startsIn([worker, written(stood(worker, 60))])).toHaveLength(1)
   })
 

@@ -35,7 +35,8 @@ export type HistoryRecord =
   | { readonly kind: 'missed-slot'; readonly at: number; readonly id: string }
   /**
    * The process that wrote `path` was stopped at `from`, and went on at `until`; by the host's clock. `losesLeases`: that may
-   * be longer than what was left of its leases.
+   * be longer than what was left of its leases. `records`: how many it had written by
+   * then. `leaseUntil`: its leases last until then at the least.
    */
   | {
       readonly kind: 'stood'
@@ -43,6 +44,8 @@ export type HistoryRecord =
       readonly from: number
       readonly until: number
       readonly losesLeases: boolean
+      readonly records: number
+      readonly leaseUntil: number
     }
   | ({ readonly kind: 'clock' } & ClockSample)
   /** A call that changes the line was made; by the host's clock. `call` is its number in this process. */

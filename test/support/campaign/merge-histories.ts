@@ -2,6 +2,7 @@ import type { HistoryEvent } from '../../../src/testing.ts'
 import { isTurnId } from '../turn-id.ts'
 import { causesIn } from './causes.ts'
 import { type HistoryRecord, isOver, readRecords } from './history-file.ts'
+import { readFiles } from './read-files.ts'
 import { type Known, type Reading, type StoreClock, storeClock } from './store-offset.ts'
 import { unansweredSettles } from './unanswered-settles.ts'
 
@@ -23,11 +24,11 @@ type StartRecord = EventRecord & { event: { type: 'start' } }
  * @throws Error when the clock of the store was moved and no record says so: then nothing can be said of the order
  */
 export function mergeHistories(paths: readonly string[], reading?: Reading): MergedHistory {
-  const files = paths.map(readRecords)
+  const byPath = readFiles(paths)
+  const files = [...byPath.values()]
   const offset = storeClock(files.flat(), reading)
   const causes = new Map(files.flatMap((file) => [...causesIn(file)]))
   const stops = files.flat().filter((record) => record.kind === 'stood' && record.losesLeases)
-  const byPath = new Map(files.map((file, index) => [paths[index]!, file]))
   const returns = unreportedReturns(byPath)
   const excuses = excusesIn(byPath)
   for (const { learned } of returns) excuses.delete(learned)

@@ -1,6 +1,6 @@
 import { isTotal } from '../../../src/core/key.ts'
 import { parseLimit } from '../../../src/core/limit.ts'
-import type { HistoryFile } from './history-file.ts'
+import { type HistoryFile, readRecords } from './history-file.ts'
 import { hostNow } from './host-time.ts'
 import { runningIn } from './merge-histories.ts'
 import type { ShaperPlan } from './plans.ts'
@@ -24,8 +24,7 @@ export function noteFault(file: HistoryFile, plan: Failed, stoodAt = hostNow()):
   const { ids, lastAt, atWork } = runningIn(of)
   // After the start that it interrupts, also where that was the last thing that the process did.
   const at = Math.max(stoodAt, lastAt + 1)
-  const leaseMs = worker !== undefined && 'leaseMs' in worker ? (worker.leaseMs ?? 0) : 0
-  const leaseUntil = at + Math.min((leaseMs * 1_000) / 3, SURELY_LEASED)
+  const leaseUntil = at + surelyLeased(plan)
   for (const id of ids) {
     const event = { type: 'fault', at, id, ...(atWork.has(id) && { leaseUntil }) } as const
     file.write({ kind: 'event', clock: 'host', event, of })
@@ -45,5 +44,13 @@ export function noteStop(file: HistoryFile, plan: Failed, from: number, leaseMs:
   const until = hostNow()
   const losesLeases = leaseMs !== undefined && (until - from) / 1_000 >= (leaseMs * 2) / 3
   if (losesLeases) noteFault(file, plan, from)
-  file.write({ kind: 'stood', path: plan.file, from, until, losesLeases })
+  const records = readRecords(plan.file).length
+  const leaseUntil = from + surelyLeased(plan)
+  file.write({ kind: 'stood', path: plan.file, from, until, losesLeases, records, leaseUntil })
+}
+
+/** For how long the leases of a process last at the least; microseconds. */
+function surelyLeased({ worker }: Failed): number {
+  const leaseMs = worker !== undefined && 'leaseMs' in worker ? (worker.leaseMs ?? 0) : 0
+  return Math.min((leaseMs * 1_000) / 3, SURELY_LEASED)
 }

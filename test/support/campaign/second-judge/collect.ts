@@ -1,9 +1,10 @@
 import { heldUp } from '../held-up.ts'
-import { type HistoryRecord, readRecords } from '../history-file.ts'
+import type { HistoryRecord } from '../history-file.ts'
 import { keyLimitsOf, totalsOf } from '../limits-of.ts'
 import { excusesIn } from '../merge-histories.ts'
 import { missedSlotsIn, nameOfStart } from '../missed-slots.ts'
 import type { ShaperPlan } from '../plans.ts'
+import { readFiles } from '../read-files.ts'
 import { heardBy } from './news.ts'
 import { leasesIn, settlesIn } from './places.ts'
 import type { Call, End, Return, Start, Testimony } from './testimony.ts'
@@ -19,10 +20,10 @@ export function collect(
   plan: Pick<ShaperPlan, 'keys' | 'limit' | 'limits'>,
   lag: number,
 ): Testimony {
-  const files = paths.map((path) => ({ path, records: readRecords(path) }))
+  const recordsOf = readFiles(paths)
+  const files = [...recordsOf].map(([path, records]) => ({ path, records }))
   const all = files.flatMap(({ records }) => records)
   const stops = all.filter((record) => record.kind === 'stood' && record.losesLeases)
-  const recordsOf = new Map(files.map(({ path, records }) => [path, records]))
   const done = all.filter((record) => record.kind === 'disturbed' || record.kind === 'stood')
   const disturbances = [...done, ...heldUp(recordsOf)]
   const excuses = excusesIn(recordsOf)
