@@ -47,7 +47,8 @@ export function costsFlag(text: string, before?: Costs): Costs {
   try {
     return parseCostsText(before === undefined ? text : `${formatCostsText(before)},${text}`)
   } catch (error) {
-    throw new InvalidArgumentError(`${toError(error).message}.`)
+    const { message } = toError(error)
+    throw new InvalidArgumentError(`${message.charAt(0).toUpperCase()}${message.slice(1)}.`)
   }
 }
 

@@ -35,13 +35,27 @@ const COMMANDS = [
 /** Runs the command line. Returns the exit code, unless a command has set one. */
 export async function runProgram(args: readonly string[]): Promise<number> {
   try {
-    await createProgram(COMMANDS.map((create) => create())).parseAsync(args, { from: 'user' })
+    const program = createProgram(COMMANDS.map((create) => create()))
+    await program.parseAsync(args[0] === 'help' ? helpArgs(program, args.slice(1)) : args, { from: 'user' })
     return EXIT.ok
   } catch (error) {
     // Commander has printed its message.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
     return reportError(error)
   }
+}
+
+/** Commander's own `help` stops at the first name, and takes an unknown one for no name at all. */
+function helpArgs(program: Command, names: readonly string[]): readonly string[] {
+  let command = program
+  for (const [index, name] of names.entries()) {
+    if (command.commands.length === 0 || name.startsWith('-')) return [...names.slice(0, index), '--help']
+    const next = command.commands.find((one) => one.name() === name)
+    // Without --help, Commander says that it does not know the command, and suggests another.
+    if (next === undefined) return names.slice(0, index + 1)
+    command = next
+  }
+  return [...names, '--help']
 }
 
 function createProgram(commands: readonly Command[]): Command {

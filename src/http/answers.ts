@@ -24,12 +24,16 @@ const REFUSALS = {
   'too-costly': 'too-costly',
 } as const satisfies Record<Rejected['reason'], ProblemName>
 
-/** The body for an accepted job. Times are rounded up, so that no promised time is early. */
+/** Rounds times up to whole milliseconds, so that no promised time is early. */
+export function wholeTimes({ departsAt, waitMs }: Pick<Accepted, 'departsAt' | 'waitMs'>) {
+  return { departsAt: Math.ceil(departsAt), waitMs: Math.ceil(waitMs) }
+}
+
+/** The body for an accepted job. */
 export function acceptedBody(admission: Accepted) {
-  const { id, key, position, waiting, capacity, departsAt, waitMs, isEstimate, uncounted } = admission
+  const { id, key, position, waiting, capacity, isEstimate, uncounted } = admission
   const times = {
-    departsAt: Math.ceil(departsAt),
-    waitMs: Math.ceil(waitMs),
+    ...wholeTimes(admission),
     ...(isEstimate && { isEstimate }),
     ...(uncounted && { uncounted: [...uncounted] }),
   }

@@ -104,6 +104,7 @@ function pointerOf(path: readonly PropertyKey[]): string {
 function detailOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_key') return `expected the name to be ${expectationOf(issue.issues[0]!)}`
   const own = expectationOf(issue)
+  if (issue.code === 'invalid_format') return `expected ${own}`
   if (issue.message.endsWith(own)) return issue.message
   const [, came] = /, received (\w+)$/.exec(issue.message) ?? []
   return `expected ${own}${came === undefined ? '' : `, got: ${came === 'undefined' ? 'nothing' : came}`}`

@@ -75,7 +75,9 @@ async function readText(request: Request, most: number, whenAbsent: string | und
     if ((await readBytes(request, most)).byteLength === 0) return { text: whenAbsent, bytes: 0 }
   }
   if (type === null || !/^application\/json\s*(?:;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(type)) {
-    throw unsupported(`expected Content-Type to be application/json, got: ${quote(type ?? '')}`)
+    throw unsupported(
+      `expected Content-Type to be application/json, got: ${type === null ? 'none' : quote(type)}`,
+    )
   }
   const encoding = request.headers.get('content-encoding') ?? 'identity'
   if (encoding.toLowerCase() !== 'identity') {

@@ -65,7 +65,8 @@ export function enqueueCommand(open: OpenShaper = (name, options) => new Shaper(
       'Enqueues one job, or without <key> one for each JSON line of standard input, and prints the verdict. ' +
         '--cost, --cost-of, --deadline and --attempts are the defaults for such lines. The jobs go to a ' +
         'service (--url), or to Redis (--redis, --name, and the limits).\n\n' +
-        'An invalid line ends the command with exit 2; neither it nor the lines after it are enqueued. ' +
+        'An invalid line ends the command with exit 2: neither it nor the lines after it are enqueued, nor those ' +
+        'before it in the same batch; a message says how far the command came. ' +
         'Exits with 0 when all jobs were accepted, 3 when a job was rejected, 1 when there is no answer. ' +
         'Ctrl-C prints the progress so far and exits with 130.',
     )
@@ -204,6 +205,7 @@ async function enqueueInput(producer: Producer, flags: Flags): Promise<void> {
 
 /** Describes the progress so far. Jobs that were sent without an answer may have been accepted. */
 function describeStop({ accepted, settledLine, inFlight }: EnqueueTally): string {
+  if (settledLine === 0 && inFlight === undefined) return 'nothing was enqueued'
   const before = settledLine === 0 ? 'none' : `${formatCount(accepted)}, of lines 1 to ${settledLine}`
   if (inFlight === undefined) {
     return `accepted so far: ${before}; nothing after line ${settledLine} was enqueued`

@@ -4,6 +4,7 @@ import { jsonRefusal } from '../../core/job.ts'
 import { checkKey, isTotal } from '../../core/key.ts'
 import { bucketQuerySchema } from '../../line/bucket-query.ts'
 import { familyQuerySchema } from '../../line/family-query.ts'
+import { wholeTimes } from '../answers.ts'
 import { readRequest } from '../body.ts'
 import { listBuckets, listFamilies } from '../bucket-list.ts'
 import { jsonContent } from '../operation.ts'
@@ -83,7 +84,7 @@ export function bucketRoutes(api: RouteContext): Route[] {
         if (!forecast.accepted) return context.json(jsonRefusal(forecast))
         // No job was admitted, so there is no id.
         const { id, ...accepted } = forecast
-        return context.json(accepted)
+        return context.json({ ...accepted, ...wholeTimes(accepted) })
       },
     },
     {

@@ -97,10 +97,10 @@ describe('costs in other units', () => {
 
   it('are refused in another form', async () => {
     const { stderr } = await run('enqueue', 'a', '1', '--cost-of', 'tokens')
-    expect(stderr).toContain('expected costs such as tokens=1200,images=2, got: "tokens"')
+    expect(stderr).toContain('Expected costs such as tokens=1200,images=2, got: "tokens"')
     const twice = await run('enqueue', 'a', '1', '--cost-of', 'tokens=1', '--cost-of', 'tokens=2')
     expect(twice).toMatchObject({ code: 2, stdout: '' })
-    expect(twice.stderr).toContain('expected each unit once, got: "tokens=1,tokens=2"')
+    expect(twice.stderr).toContain('Expected each unit once, got: "tokens=1,tokens=2"')
   })
 
   it('say of a time that free places decide about that it is an estimate', async () => {
@@ -143,6 +143,14 @@ describe('enqueue of JSON lines', () => {
         'invalid-input: stdin:504:1: expected a value for data, got none\n',
     })
     expect(await shaper?.inspect('b')).toBeUndefined()
+  })
+
+  it('says that nothing was enqueued when the first batch has a bad line', async () => {
+    const ran = await enqueue('1000, 1/s', [], `${job('a')}{"key":"b"}\n`)
+    expect(ran.stderr).toBe(
+      'nothing was enqueued\ninvalid-input: stdin:2:1: expected a value for data, got none\n',
+    )
+    expect(await shaper?.inspect('a')).toBeUndefined()
   })
 
   it('goes on after bad lines with --skip-invalid, and shows the first 20', async () => {

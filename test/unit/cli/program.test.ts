@@ -210,6 +210,24 @@ describe('usage', () => {
     expect(await run('simulat')).toMatchObject({ code: 2, stderr: expect.stringContaining('simulate') })
     expect((await run()).code).toBe(2)
   })
+
+  it.each([
+    [['limits', 'set'], /^Usage: velvet-rope limits set [\s\S]*--if-version/],
+    [['limits'], /^Usage: velvet-rope limits [\s\S]*velvet-rope limits list/],
+    [['serve', 'all'], /^Usage: velvet-rope serve /],
+    [[], /^Usage: velvet-rope \[options\]/],
+  ])('help %j describes that command', async (names, text) => {
+    const asked = await run('help', ...names)
+    expect(asked).toEqual({ code: 0, stdout: expect.stringMatching(text), stderr: '' })
+  })
+
+  it.each([
+    [['freez'], "unknown command 'freez'\n(Did you mean freeze?)"],
+    [['limits', 'sett'], "unknown command 'sett'\n(Did you mean set?)"],
+  ])('help %j suggests a command', async (names, text) => {
+    const asked = await run('help', ...names)
+    expect(asked).toEqual({ code: 2, stdout: '', stderr: expect.stringContaining(text) })
+  })
 })
 
 describe('files that are named twice', () => {

@@ -143,6 +143,16 @@ describe('a forecast', () => {
     expect((await api.shaper.audit()).admitted).toBe(10)
   })
 
+  test('has whole milliseconds, as the answer to an enqueue has', async () => {
+    const api = new Api({ '*': '5, 3/s' })
+    await api.shaper.enqueue('k', null)
+    const { body } = await api.get('/v1/buckets/k/forecast')
+    expect(body).toMatchObject({ departsAt: 334, waitMs: 334 })
+    expect(await api.call('POST', '/v1/buckets/k/jobs', { body: { data: null } })).toMatchObject({
+      body: { departsAt: 334, waitMs: 334 },
+    })
+  })
+
   test.each(['?cost=0', '?cost=1.5', '?cost=x', '?cost=99999999999', '?costs=1'])(
     'refuses the query %s',
     async (query) => {
