@@ -29,10 +29,11 @@ interface Return {
 }
 
 /**
- * How long jobs wait in a worker for a handler: a second, with two exceptions, in which a job goes back at once because another worker may
- * have a handler for it. First: all handlers are taken, none has started or ended lately, and the segment of the job has less than its
- * share of them. Second: the job went back before, and comes again while the worker rests. A job that comes again and again waits longer
- * each time, so one for which no worker has a handler is seldom carried. Pure: `now` is an argument, in microseconds.
+ * How long jobs wait in a worker for a handler: a second, with three exceptions, in which a job goes back at once because another worker
+ * may have a handler for it. In the first two, no handler has started or ended lately. First: all handlers are taken, and the segment of
+ * the job has less than its share of them. Second: handlers are free, and withheld from its key. Third: the job went back before, and comes
+ * again while the worker rests. A job that comes again and again waits longer each time, so one for which no worker has a handler is
+ * seldom carried. Pure: `now` is an argument, in microseconds.
  */
 export class HandlerPatience {
   readonly #shares: Pick<HandlerShares, 'lacks' | 'free'>
@@ -73,7 +74,9 @@ export class HandlerPatience {
     const before = this.#returns.get(id)
     // Its delivery was under way when the rest began.
     const isToRest = before !== undefined && since < this.#restUntil
-    if (!isToRest && !this.#shares.lacks(key)) return longest
+    // Handlers that are free, and do not take the job, are withheld for other keys.
+    const isElsewhereBetter = isToRest || this.#shares.free > 0 || this.#shares.lacks(key)
+    if (!isElsewhereBetter) return longest
     const stay = before?.stay ?? 0
     const paced = this.#next - (TOGETHER - 1) * (SECOND / PER_SECOND)
     return Math.min(longest, Math.max(since + stay, this.#movedAt + LATELY, paced))
@@ -87,7 +90,8 @@ export class HandlerPatience {
     this.#forget(now)
     const isEarly = now < since + LONGEST
     if (isEarly) this.#next = Math.max(this.#next, now) + SECOND / PER_SECOND
-    else if (this.#shares.free > 0) return false
+    // The keys for which handlers are free are to find them.
+    if (this.#shares.free > 0) return isEarly
     if (stay >= AGAIN_AND_AGAIN) {
       this.#noRestUntil = now + NO_REST
       this.#endRest()

@@ -87,4 +87,16 @@ export const RUNS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'run-for-one-that-gave-up',
+    subject: 'held questions',
+    what: 'a question for more jobs is answered also when the worker has given up waiting for it',
+    edits: [
+      {
+        file: 'src/redis/verbs/follow.lua',
+        find: "now > latest and { 'late' } or answer_to(",
+        replace: 'answer_to(',
+      },
+    ],
+  },
 ]

@@ -85,4 +85,16 @@ export const TOTALS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'never-overdue',
+    subject: 'slow handlers',
+    what: 'what was handed over below a total counts as about to start for as long as it has not started',
+    edits: [
+      {
+        file: `${LIB}/overdue.lua`,
+        find: '    if total.inHanded == 0 or is_busy(total) then return end\n',
+        replace: '    do return end\n',
+      },
+    ],
+  },
 ]

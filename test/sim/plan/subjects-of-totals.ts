@@ -89,6 +89,23 @@ export const OF_TOTALS = {
       faults: [{ kind: 'step', at, by, until: at }],
     }
   },
+  /** The handlers of one child take so long that its jobs wait for them in the worker, while another child could have a free one. */
+  'slow handlers': (random) => {
+    const [slow, quick] = children(random, 2, [1_000, 1_000])
+    const concurrency = random.between(3, 5)
+    const others = jobs(random, 12, { on: [quick!], span: 6_000 })
+    return {
+      keys: [slow!, quick!],
+      totals: [total('f/', random.between(20, 60))],
+      workers: workers(random, [4_000, 6_000])
+        .slice(0, random.between(1, 2))
+        .map((worker) => ({ ...worker, concurrency })),
+      jobs: [
+        ...jobs(random, 20, { on: [slow!], takes: [1_200, 2_500] }),
+        ...others.map((job) => ({ ...job, id: `q${job.id}` })),
+      ].sort((a, b) => a.at - b.at),
+    }
+  },
   /** Workers have jobs of fast keys as a total comes, and it goes while some of them have asked for their slots; answers may be lost meanwhile. */
   'passing totals': (random) => {
     const own = children(random, 2, [300, 700])

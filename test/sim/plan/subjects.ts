@@ -82,6 +82,16 @@ export const SUBJECTS = {
       ])(),
     }
   },
+  /** Redis is cut off for longer than leases last while a worker asks for more jobs of a fast key: its question is held on the way. */
+  'held questions': (random) => {
+    const own = keys(random, 1, [50, 100], [120, 140])
+    return {
+      keys: own,
+      workers: workers(random, [8_000, 9_500]),
+      jobs: jobs(random, 110, { span: 50, on: own }),
+      faults: [outage(random, 'all', random.between(150, 600), random.between(10_000, 12_000), 'hold')],
+    }
+  },
   /** A worker stands still with jobs that were handed over to it, and comes back when they are handed over to another. */
   'stale deliveries': (random) => ({
     keys: keys(random, 1, [12, 30], [80, 100]),

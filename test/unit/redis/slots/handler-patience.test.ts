@@ -100,6 +100,16 @@ test('after a job has waited for a second the worker rests as well, unless it ha
   expect(keeps.restUntil).toBeLessThan(NOON)
 })
 
+test('a job from which free handlers are withheld goes back where no handler moves, and the worker takes others', () => {
+  const keeps = patienceOf('slow', undefined, 1)
+  keeps.moved(NOON - 20 * MILLISECOND)
+  expect(keeps.until(job('a', 'slow'), NOON)).toBe(NOON + 480 * MILLISECOND)
+  expect(keeps.goesBack(job('a', 'slow'), NOON, NOON + 480 * MILLISECOND)).toBe(true)
+  expect(keeps.restUntil).toBeLessThan(NOON)
+  const again = NOON + 500 * MILLISECOND
+  expect(keeps.until(job('a', 'slow'), again)).toBe(again + 5 * MILLISECOND)
+})
+
 test('a rest that ends before its time is reported', () => {
   let ends = 0
   const patience = patienceOf('slow', () => ends++)
