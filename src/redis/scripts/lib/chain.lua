@@ -29,6 +29,18 @@ do
     end
   end
 
+  -- Its quotas have changed. What was handed over counts on in those that count the same; in others what is handed over from now on.
+  local function carry_handed(total, before)
+    local counted, parts = total.handedUse, usage.of(total)
+    total.handedUse = {}
+    for index, part in ipairs(parts and parts.quotas or {}) do
+      for at, old in ipairs(before and before.quotas or {}) do
+        if old.unit == part.unit and old.each == part.each then total.handedUse[index] = counted[at] end
+      end
+      total.handedUse[index] = total.handedUse[index] or 0
+    end
+  end
+
   -- Keeps a total under this rule, a new one if there is none.
   local function keep(rule, parent, book, now)
     local total = family.total(rule.path)
@@ -43,8 +55,8 @@ do
       family.totals[rule.path] = total
     end
     if total.book < book then
-      local tolerance = total.tolerance
-      change_limit(total, rule, now)
+      local tolerance, parts = total.tolerance, usage.of(total)
+      if change_limit(total, rule, now) then carry_handed(total, parts) end
       -- The last job that was granted a slot may start until the same time as before.
       if total.grantedSlot > 0 then total.grantedSlot = total.grantedSlot + tolerance - total.tolerance end
     end

@@ -109,12 +109,4 @@ do
       end
     end
   end
-
-  function family.count_handed(total, charges, sign)
-    for index, units in ipairs(charges or {}) do
-      -- Where nothing is handed over, nothing counts, whatever became of it.
-      local before = total.inHanded > 0 and total.handedUse[index] or 0
-      total.handedUse[index] = math.max(0, before + sign * units)
-    end
-  end
 end

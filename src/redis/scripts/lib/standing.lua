@@ -32,6 +32,19 @@ do
     return is_readable and head or nil, later
   end
 
+  -- What was handed over and has no slot, in that quota of the total: where nothing is, nothing counts, whatever became of it.
+  local function handed_in(total, index) return total.handed > 0 and total.handedUse[index] or 0 end
+
+  -- So much more, or with -1 less, was handed over and has no slot.
+  function family.count_handed(total, charges, sign)
+    for index, units in ipairs(charges or {}) do total.handedUse[index] = math.max(0, handed_in(total, index) + sign * units) end
+  end
+
+  -- A job of a run starts, which was never granted slots of totals: it does not count as handed over any more.
+  function family.take_slot(bucket, id, cost)
+    for _, total in ipairs(family.totals_of(bucket)) do family.count_handed(total, select(2, family.use_of(total, id, cost)), -1) end
+  end
+
   -- When the total lets the next job below it be handed over: behind what was handed over before; Infinity: not before something changes.
   -- And whether any of those below it waits.
   function family.due_of(total)
@@ -54,7 +67,7 @@ do
     if not member then return due, has_work end
     local _, charges = family.use_of(total, parse_member(member))
     local together = {}
-    for index, units in ipairs(charges) do together[index] = units + (total.handedUse[index] or 0) end
+    for index, units in ipairs(charges) do together[index] = units + handed_in(total, index) end
     local at = usage.room_at(parts, use, together, soonest)
     -- Meanwhile another may come whose turn is first, and which may need less.
     return at == soonest and due or math.max(soonest, math.min(at, joins_at)), has_work
