@@ -8,11 +8,8 @@ import type { Costs } from '../../core/usage.ts'
  */
 const REMEMBERED = 5 * SECOND
 
-/**
- * Asks the store to settle under the name of an operation; false: it says that there is nothing to settle. `isAgain`: the store may have
- * carried it out, and forgotten that.
- */
-export type AskToSettle = (amounts: Costs, operation: string, isAgain: boolean) => Promise<boolean>
+/** Asks the store to settle under the name of an operation; false: it says that there is nothing to settle. */
+export type AskToSettle = (amounts: Costs, operation: string) => Promise<boolean>
 
 interface Asked {
   readonly amounts: Costs
@@ -66,7 +63,7 @@ export class EndedTurn {
     try {
       const isFirst = isOld
         ? await this.#askForMore(asked.amounts)
-        : await this.#ask(asked.amounts, asked.operation, false)
+        : await this.#ask(asked.amounts, asked.operation)
       this.#isSettled = true
       return isFirst && isSame(asked.amounts, amounts)
     } catch (error) {
@@ -81,7 +78,7 @@ export class EndedTurn {
    */
   async #askForMore(amounts: Costs): Promise<boolean> {
     const more = Object.entries(amounts).filter(([unit, amount]) => amount > (this.#charged.get(unit) ?? 0))
-    return more.length > 0 && (await this.#ask(Object.fromEntries(more), this.#newName(), true))
+    return more.length > 0 && (await this.#ask(Object.fromEntries(more), this.#newName()))
   }
 }
 

@@ -28,16 +28,19 @@ do
     family.drop_slots(member)
   end
 
-  -- What it really counted, in place of what was estimated. A turn that has ended comes with its settings: its record may be gone.
+  -- What it really counted, in place of what was estimated.
   function family.settle_costs(bucket, state, amounts, now, lost_at)
     local child = bucket.member
     for _, total in ipairs(family.totals_of(bucket)) do
       local parts = usage.of(total)
       if parts and #parts.counted > 0 then
-        local estimated, charges = usage.charges(parts, state.cost, parts.hasUnits and (state.settings or usage.settings_of(state.id))), {}
-        usage.settle(total, { fence = state.fence, departedAt = state.departedAt, charges = estimated }, amounts, now, lost_at)
-        for at, part in ipairs(parts.counted) do charges[at] = part.unit and amounts[part.unit] or estimated[at] end
-        local more = family.use_by(total, parts, charges, state.cost) - family.use_by(total, parts, estimated, state.cost)
+        local before = family.use_of(total, state.id, state.cost)
+        usage.settle(total, { id = state.id, cost = state.cost, fence = state.fence, departedAt = state.departedAt, charged = false }, amounts, now, lost_at)
+        local charges = {}
+        for at, part in ipairs(parts.counted) do
+          charges[at] = part.unit and amounts[part.unit] or usage.charges_of(parts, state.id, state.cost)[at]
+        end
+        local more = family.use_by(total, parts, charges, state.cost) - before
         child.tag, total.largest = child.tag + more / child.weight, math.max(total.largest, more / child.weight)
         total.highest = math.max(total.highest, child.tag)
         family.touch(total)

@@ -7,15 +7,6 @@ function usage.note_moved(use)
   use.moved = counter(redis.call('HGET', K.meta, 'fence'))
 end
 
--- The same of all quotas of a bucket, or total.
-function usage.note_all_moved(bucket)
-  local parts, use = usage.of(bucket)
-  for index in ipairs(parts and parts.counted or {}) do
-    usage.note_moved(use[index])
-    bucket.isUseChanged = true
-  end
-end
-
 -- Whether the start of that fence stands where it was counted.
 function usage.stands(use, fence)
   return not use.moved or fence > use.moved

@@ -27,15 +27,14 @@ function usage.charged_in(text)
   return is_ours and rest == '' and charged or nil
 end
 
--- Counts the amounts instead of what the start of the job was charged: `state.charges`, or else what its state says. `lost_at`: when that
--- may have been lost.
+-- Counts the amounts instead of what the start of the job was charged. `lost_at`: when that may have been lost.
 function usage.settle(bucket, state, amounts, now, lost_at)
   local parts, use = usage.of(bucket)
   -- A worker whose clock is ahead reports a start that is still to come; one that is later was before the clock was set back.
   if state.departedAt > now + quota.FARTHEST_AHEAD then usage.clamp(bucket, now) end
   local charged = state.charged and usage.charged_in(state.charged)
   -- An older version counted the start: then it is known only what it would be charged now.
-  local charges = parts and not charged and (state.charges or usage.charges_of(parts, state.id, state.cost))
+  local charges = parts and not charged and usage.charges_of(parts, state.id, state.cost)
   local is_unsure = state.departedAt <= math.max(lost_at, parts and not charged and use.changedAt or -INF)
   for index, part in ipairs(parts and parts.counted or {}) do
     local unit, before = part.unit, nil
