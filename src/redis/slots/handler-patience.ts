@@ -29,11 +29,11 @@ interface Return {
 }
 
 /**
- * How long jobs wait in a worker for a handler: a second, with three exceptions, in which a job goes back at once because another worker
- * may have a handler for it. In the first two, no handler has started or ended lately. First: all handlers are taken, and the segment of
- * the job has less than its share of them. Second: handlers are free, and withheld from its key. Third: the job went back before, and comes
- * again while the worker rests. A job that comes again and again waits longer each time, so one for which no worker has a handler is
- * seldom carried. Pure: `now` is an argument, in microseconds.
+ * How long jobs wait in a worker for a handler: a second at most. In three cases a job goes back earlier, because another worker may have
+ * a handler for it. In the first two, no handler has started or ended lately. First: all handlers are taken, and the segment of the job
+ * has less than its share of them. Second: handlers are free but withheld from its key. Third: the job went back before, and comes again
+ * while the worker rests. A job that comes again and again waits longer each time, so one for which no worker has a handler is seldom
+ * carried. Pure: `now` is an argument, in microseconds.
  */
 export class HandlerPatience {
   readonly #shares: Pick<HandlerShares, 'lacks' | 'free'>
@@ -90,7 +90,7 @@ export class HandlerPatience {
     this.#forget(now)
     const isEarly = now < since + LONGEST
     if (isEarly) this.#next = Math.max(this.#next, now) + SECOND / PER_SECOND
-    // The keys for which handlers are free are to find them.
+    // No rest: other keys may use the free handlers.
     if (this.#shares.free > 0) return isEarly
     if (stay >= AGAIN_AND_AGAIN) {
       this.#noRestUntil = now + NO_REST

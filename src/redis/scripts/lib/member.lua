@@ -95,7 +95,8 @@ do
       for _, total in ipairs(totals) do
         family.add(total, -sums[1], -sums[2], -sums[3], -sums[4], -sums[5], -sums[6], -sums[7])
         if sums[3] > 0 then family.forget_marks(total) end
-        -- What the jobs of the bucket counted there is not read: until those of others have slots, a claim may hand over too many.
+        -- What the jobs of this bucket counted there is not known, so the count starts anew. Until the jobs of others have slots, a claim may
+        -- hand over too many.
         if sums[4] > 0 then total.handedUse = {} end
       end
     elseif sums[1] > 0 then

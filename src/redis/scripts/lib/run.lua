@@ -31,7 +31,7 @@ do
     state.onGrid = state.onGrid and not is_off
     bucket.granted, bucket.grantedSlot, bucket.grantedCost = state.id, state.slot, state.cost
     usage.count_handed(bucket, state.epoch, -state.cost)
-    -- The limit was changed since, or the bucket has come below totals.
+    -- The bucket has come below totals since, or its limit was changed: the job counts there, too.
     if bucket.member then family.take_slot(bucket, state.id, state.cost) end
     if usage.of(bucket) then usage.charge_slot(bucket, 1, at) end
   end

@@ -32,7 +32,7 @@ do
     return is_readable and head or nil, later
   end
 
-  -- What was handed over and has no slot, in that quota of the total: where nothing is, nothing counts, whatever became of it.
+  -- What was handed over and has no slot, in that quota of the total: where nothing is, nothing counts, even if a count was left over.
   local function handed_in(total, index) return total.handed > 0 and total.handedUse[index] or 0 end
 
   -- So much more, or with -1 less, was handed over and has no slot.

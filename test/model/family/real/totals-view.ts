@@ -23,7 +23,7 @@ const SCRIPT = withLibraries(
       total.due = tonumber(redis.call('ZSCORE', K.due, path) or INF)
       total.idleAt = tonumber(redis.call('ZSCORE', K.idle, path) or INF)
       local parts, use = usage.of(total)
-      total.quotas, total.handedUnits = {}, total.inHanded > 0 and total.handedUse[1] or 0
+      total.quotas, total.handedUnits = {}, total.handed > 0 and total.handedUse[1] or 0
       for index, one in ipairs(use or {}) do
         local entries = {}
         for entry, end_ in ipairs(one.ends) do
