@@ -63,7 +63,7 @@ describe('velvet-rope enqueue', () => {
     const { shaper, enqueue } = openLine('100, 1/m')
     const { code, stdout, stderr } = await enqueue([], '{"key":"a","data":1}\n{"key":"a","data":}\n')
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toMatch(/^accepted so far: none; .*\nvelvet-rope: stdin:2:19: expected JSON/)
+    expect(stderr).toMatch(/^nothing was enqueued\nvelvet-rope: stdin:2:19: expected JSON/)
     expect(await shaper.inspect('a')).toBeUndefined()
     await shaper.close()
   })
