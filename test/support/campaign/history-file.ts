@@ -35,8 +35,8 @@ export type HistoryRecord =
   | { readonly kind: 'missed-slot'; readonly at: number; readonly id: string }
   /**
    * The process that wrote `path` was stopped at `from`, and went on at `until`; by the host's clock. `losesLeases`: that may
-   * be longer than what was left of its leases. `records`: how many it had written by
-   * then. `leaseUntil`: its leases last until then at the least.
+   * be longer than what was left of its leases. `records`: how many it had written when it went on. `leaseUntil`: its leases
+   * last until then at the least.
    */
   | {
       readonly kind: 'stood'
@@ -120,6 +120,17 @@ export interface ClockSample {
   readonly roundTrip: number
 }
 
+export type EventRecord = HistoryRecord & { readonly kind: 'event' }
+export type StartRecord = EventRecord & { readonly event: { readonly type: 'start' } }
+
+export function isEvent(record: HistoryRecord): record is EventRecord {
+  return record.kind === 'event'
+}
+
+export function isStart(record: HistoryRecord): record is StartRecord {
+  return isEvent(record) && record.event.type === 'start'
+}
+
 /** Where a process writes down what it does. A line is in the file when `write` returns: SIGKILL loses none. */
 export class HistoryFile {
   readonly #fd: number
@@ -146,4 +157,21 @@ export function isOver(
 export function readRecords(path: string): HistoryRecord[] {
   const lines = readFileSync(path, 'utf8').split('\n')
   return lines.slice(0, -1).map((line) => JSON.parse(line))
+}
+
+/**
+ * The records of each process, by its path. A process may be stopped after a handler has read the clock, and before it has written
+ * its start down. While the process stands still no file tells of that start, so its fault is added here.
+ */
+export function readFiles(paths: readonly string[]): Map<string, readonly HistoryRecord[]> {
+  const files = new Map(paths.map((path) => [path, readRecords(path)]))
+  const withFault = (record: HistoryRecord): HistoryRecord[] => {
+    if (record.kind !== 'stood' || !record.losesLeases) return [record]
+    const { path: of, from: at, records, leaseUntil } = record
+    const next = files.get(of)?.slice(records).find(isStart)
+    if (next === undefined || next.event.at > at) return [record]
+    const event = { type: 'fault', at, id: next.event.id, leaseUntil } as const
+    return [record, { kind: 'event', clock: 'host', event, of }]
+  }
+  return new Map([...files].map(([path, records]) => [path, records.flatMap(withFault)]))
 }

@@ -1,8 +1,16 @@
 import type { HistoryEvent } from '../../../src/testing.ts'
 import { isTurnId } from '../turn-id.ts'
 import { causesIn } from './causes.ts'
-import { type HistoryRecord, isOver, readRecords } from './history-file.ts'
-import { readFiles } from './read-files.ts'
+import {
+  type EventRecord,
+  type HistoryRecord,
+  isEvent,
+  isOver,
+  isStart,
+  readFiles,
+  readRecords,
+  type StartRecord,
+} from './history-file.ts'
 import { type Known, type Reading, type StoreClock, storeClock } from './store-offset.ts'
 import { unansweredSettles } from './unanswered-settles.ts'
 
@@ -13,9 +21,7 @@ export interface MergedHistory {
   readonly unavailable: readonly UnavailableRecord[]
 }
 
-type EventRecord = HistoryRecord & { kind: 'event' }
 type UnavailableRecord = HistoryRecord & { kind: 'unavailable' }
-type StartRecord = EventRecord & { event: { type: 'start' } }
 
 /**
  * Puts the records of all files in the order in which things happened. The store is one, so one offset serves all
@@ -112,8 +118,7 @@ export function excusesIn(files: ReadonlyMap<string, readonly HistoryRecord[]>):
     if (event.type !== 'fault') continue
     const interrupted = files
       .get(of)
-      ?.filter(isEvent)
-      .filter(isStart)
+      ?.filter(isStart)
       .findLast((start) => start.event.id === event.id && start.event.at <= event.at)
     if (interrupted === undefined || used.has(interrupted)) continue
     used.add(interrupted)
@@ -135,7 +140,7 @@ interface UnreportedReturn {
  */
 function unreportedReturns(files: ReadonlyMap<string, readonly HistoryRecord[]>): UnreportedReturn[] {
   const all = [...files.values()].flat()
-  const starts = all.filter(isEvent).filter(isStart)
+  const starts = all.filter(isStart)
   return [...files].flatMap(([path, file]) => {
     const deaths = all.filter(isEvent).flatMap((record) => {
       return record.event.type === 'fault' && record.of === path
@@ -217,14 +222,6 @@ function fateOf(
 ): HistoryEvent {
   if (event.type !== 'end' || !isLost || !isTurnId(event.id) || firstStarts.has(event.id)) return event
   return { ...event, outcome: 'cancelled' }
-}
-
-function isEvent(record: HistoryRecord): record is EventRecord {
-  return record.kind === 'event'
-}
-
-function isStart(record: EventRecord): record is StartRecord {
-  return record.event.type === 'start'
 }
 
 function onHostClock({ event, clock }: EventRecord, offsetAt: StoreClock, known: Known): HistoryEvent {

@@ -1,5 +1,5 @@
 import type { HistoryEvent } from '../../../src/testing.ts'
-import type { HistoryRecord } from './history-file.ts'
+import { type HistoryRecord, isStart } from './history-file.ts'
 
 /**
  * The store may have counted what a process settled though no answer came: such a start counts the least that it may. A start that
@@ -21,7 +21,7 @@ export function unansweredSettles(file: readonly HistoryRecord[]): HistoryEvent[
     if (record.kind !== 'settle-asked' || answers.get(record.call) === false) continue
     const { at, id, fence, amounts } = record
     const name = `${id} ${fence}`
-    const start = file.find(isStartOf(id))?.event
+    const start = file.filter(isStart).find(({ event }) => event.id === id)?.event
     if (settled.has(name) || start === undefined) continue
     const { key, costs: named = {} } = start
     const before = least.get(name)
@@ -40,10 +40,3 @@ export function unansweredSettles(file: readonly HistoryRecord[]): HistoryEvent[
   }
   return [...least.values()]
 }
-
-type StartRecord = HistoryRecord & { kind: 'event'; event: { type: 'start' } }
-
-const isStartOf =
-  (id: string) =>
-  (record: HistoryRecord): record is StartRecord =>
-    record.kind === 'event' && record.event.type === 'start' && record.event.id === id

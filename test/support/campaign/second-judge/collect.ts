@@ -1,15 +1,12 @@
 import { heldUp } from '../held-up.ts'
-import type { HistoryRecord } from '../history-file.ts'
+import { type EventRecord, type HistoryRecord, isEvent, readFiles } from '../history-file.ts'
 import { keyLimitsOf, totalsOf } from '../limits-of.ts'
 import { excusesIn } from '../merge-histories.ts'
 import { missedSlotsIn, nameOfStart } from '../missed-slots.ts'
 import type { ShaperPlan } from '../plans.ts'
-import { readFiles } from '../read-files.ts'
 import { heardBy } from './news.ts'
 import { leasesIn, settlesIn } from './places.ts'
 import type { Call, End, Return, Start, Testimony } from './testimony.ts'
-
-type EventRecord = HistoryRecord & { kind: 'event' }
 
 /** While a process stands still, what it is given then is held up as well; microseconds. */
 const EVERY = 200_000
@@ -27,7 +24,7 @@ export function collect(
   const done = all.filter((record) => record.kind === 'disturbed' || record.kind === 'stood')
   const disturbances = [...done, ...heldUp(recordsOf)]
   const excuses = excusesIn(recordsOf)
-  const events = all.filter((record) => record.kind === 'event')
+  const events = all.filter(isEvent)
   const untilOf = leasesIn(recordsOf)
   return {
     limits: keyLimitsOf(plan),
