@@ -86,14 +86,14 @@ export const TOTALS: readonly Mutant[] = [
     ],
   },
   {
-    name: 'never-overdue',
+    name: 'waits-beside-withheld-handlers',
     subject: 'slow handlers',
-    what: 'what was handed over below a total counts as about to start for as long as it has not started',
+    what: 'a job from which free handlers are withheld waits for a second in its worker, though another worker may have one for it',
     edits: [
       {
-        file: `${LIB}/overdue.lua`,
-        find: '    if total.inHanded == 0 or is_busy(total) then return end\n',
-        replace: '    do return end\n',
+        file: 'src/redis/slots/handler-patience.ts',
+        find: 'isToRest || this.#shares.free > 0 || ',
+        replace: 'isToRest || ',
       },
     ],
   },
