@@ -63,10 +63,20 @@ const SCRIPT = withLibraries(
         end
       end
     end
+    -- What has no slot counts in the quotas of the total, and nothing else does.
+    local function count_in_quotas(total, b)
+      local parts = total.handed > 0 and usage.of(total)
+      for _, member in ipairs(parts and redis.call('LRANGE', K.handed .. b.suffix, 0, -1) or {}) do
+        local id, cost = parse_member(member)
+        local charges = id ~= b.granted and usage.charges_of(parts, id, cost) or {}
+        for at in ipairs(parts.quotas) do add(total.key, at, charges[at] or 0) end
+      end
+    end
     local records = redis.call('HGETALL', K.buckets)
     for index = 1, #records, 2 do
       local b = parse_bucket(records[index], records[index + 1])
       for level, total in ipairs(b.member and family.totals_of(b) or {}) do
+        count_in_quotas(total, b)
         for _, name in ipairs({ 'waiting', 'running', 'inHanded', 'handed', 'turns' }) do add(total.key, name, b[name]) end
         add(total.key, 'grants', b.granted ~= '' and 1 or 0)
         count_in_hand(total, b)
@@ -86,6 +96,11 @@ const SCRIPT = withLibraries(
       local total, counted = family.total(path), sums[path] or {}
       for _, name in ipairs({ 'waiting', 'running', 'inHanded', 'handed', 'turns', 'grants', 'children', 'takers', 'weights', 'marked', 'markedJobs', 'overdue', 'overdueJobs' }) do
         if total[name] ~= (counted[name] or 0) then wrong[#wrong + 1] = path .. ' has ' .. name .. ' ' .. total[name] .. ', not ' .. (counted[name] or 0) end
+      end
+      local parts = total.handed > 0 and usage.of(total)
+      for at in ipairs(parts and parts.quotas or {}) do
+        local handed, most = total.handedUse[at] or 0, counted[at] or 0
+        if handed > most then wrong[#wrong + 1] = path .. ' has ' .. handed .. ' in hand in its quota ' .. at .. ', not ' .. most end
       end
     end
     return wrong

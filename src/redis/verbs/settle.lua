@@ -6,17 +6,19 @@
 --
 -- KEYS[1]  the shard's tag
 -- ARGV     now | '', not-after | '', operation, id, a key whose first segment the job belongs to | '', fence | '', when it was started, if that
---          was not reported yet | '', cost of a turn that has ended | '', what that was charged, as `finish` answered | '',
+--          was not reported yet | '', cost of a turn that has ended | '', what that was charged, as `finish` answered | '', its named costs as
+--          they stand behind settings | '', '1' if the same may have been counted before: then only the excess over what was charged counts | '',
 --          number of the attempt | '', number of units, then for each: unit, amount
 -- Answers  { 'late' } | { 'unit', the first that no quota counts, key, units of the limit, ... } | { 'none' }: it was settled before, or does not run |
 --          { 'ok', at, key, cost, attempt, fence }
 
 local now = read_now(ARGV[1])
-local operation, fence, started_at, units = ARGV[3], ARGV[6] ~= '' and number(ARGV[6]), ARGV[7], count(11, 2)
-local attempt = ARGV[10] ~= '' and number(ARGV[10])
-expect_numbers(12, 2, units, 1)
-local cost = ARGV[8] ~= '' and number(ARGV[8])
-if cost and not (fence and is_turn(ARGV[4]) and started_at ~= '' and usage.charged_in(ARGV[9])) then refuse_arguments() end
+local operation, fence, started_at, units = ARGV[3], ARGV[6] ~= '' and number(ARGV[6]), ARGV[7], count(13, 2)
+local attempt = ARGV[12] ~= '' and number(ARGV[12])
+expect_numbers(14, 2, units, 1)
+local cost, is_again = ARGV[8] ~= '' and number(ARGV[8]), ARGV[11] == '1'
+if ARGV[11] ~= '' and not (is_again and cost) then refuse_arguments() end
+if cost and not (fence and is_turn(ARGV[4]) and started_at ~= '' and usage.charged_in(ARGV[9]) and usage.named('-' .. ARGV[10])) then refuse_arguments() end
 if started_at ~= '' then number(started_at) end
 expect('meta', 'buckets', 'jobs', 'states', 'due', 'turns', 'idle', 'deadlines', 'leases', 'wake')
 local replay = redis.call('GET', K.op .. operation)
@@ -25,7 +27,7 @@ if ARGV[2] ~= '' and now > number(ARGV[2]) then return { 'late' } end
 local meta = read_meta()
 local name, state, bucket = ARGV[4], nil, nil
 if cost then
-  state = { id = name, key = ARGV[5], cost = cost, charged = ARGV[9], attempt = 1, fence = fence, departedAt = number(started_at) }
+  state = { id = name, key = ARGV[5], cost = cost, charged = ARGV[9], settings = '-' .. ARGV[10], attempt = 1, fence = fence, departedAt = number(started_at) }
   bucket = read_bucket(ARGV[5])
 else
   local _, found = find_job(ARGV[4], ARGV[5], read_job)
@@ -41,7 +43,7 @@ if not bucket then return { 'none' } end
 read_list(bucket, 'handed')
 
 local amounts = {}
-for at = 12, 11 + units * 2, 2 do amounts[ARGV[at]] = number(ARGV[at + 1]) end
+for at = 14, 13 + units * 2, 2 do amounts[ARGV[at]] = number(ARGV[at + 1]) end
 local unknown = usage.unknown_unit(bucket, amounts)
 if unknown then return unknown end
 if may_start then
@@ -52,8 +54,9 @@ if may_start then
   -- The report of the start, which comes after this, finds a turn that runs, and leaves its lease alone.
   if is_turn(name) then hold_lease(meta, name, now + TURN_LEASE) end
 end
-usage.settle(bucket, state, amounts, now, cost and meta.lostAt or -INF)
-if bucket.member then family.settle_costs(bucket, state, amounts, now, cost and meta.lostAt or -INF) end
+local lost_at = is_again and INF or cost and meta.lostAt or -INF
+usage.settle(bucket, state, amounts, now, lost_at)
+if bucket.member then family.settle_costs(bucket, state, amounts, now, lost_at) end
 if not cost then write_state(state) end
 reschedule(bucket, meta)
 local answer = { 'ok', text(now), state.key, text(state.cost), text(state.attempt), text(state.fence) }

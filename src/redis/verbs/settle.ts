@@ -1,8 +1,10 @@
 import { UnknownUnitError } from '../../core/errors.ts'
+import type { Costs } from '../../core/usage.ts'
 import type { WhichStart } from '../../line/settle.ts'
 import { list, number, oneOf, rest, text } from '../scripts/reply.ts'
 import { defineScript } from '../scripts/script.ts'
 import { operationName, type Store } from '../scripts/store.ts'
+import { costsText } from './settings-text.ts'
 
 const reply = list(
   oneOf({
@@ -13,6 +15,17 @@ const reply = list(
 )
 const script = defineScript('settle', import.meta.url, reply)
 
+/** What a turn was charged: the store has forgotten it. */
+export interface EndedCosts {
+  readonly cost: number
+  /** In named units, as `finish` says. */
+  readonly charged: string
+  /** What it named when it was asked for: totals were charged by that. */
+  readonly costs?: Costs | undefined
+  /** The same amounts may have been counted before: then only what is more than the turn was charged counts. */
+  readonly isAgain?: boolean
+}
+
 export interface SettleRequest {
   readonly id: string
   /** The key of the job. */
@@ -21,8 +34,8 @@ export interface SettleRequest {
   readonly fence: number
   /** When its handler started, if that may not be reported yet. */
   readonly startedAt?: number
-  /** Of a turn that has ended, and holds no place: its cost, and what it was charged in named units, as `finish` says. */
-  readonly ended?: { readonly cost: number; readonly charged: string }
+  /** Of a turn that has ended, and holds no place. */
+  readonly ended?: EndedCosts
   /** Within ten seconds, the same operation is carried out once, however often it is asked for; absent: one of its own. */
   readonly operation?: string
   /** What it really took, by unit: whole numbers from 0 on. */
@@ -82,7 +95,18 @@ async function settle(
   const { id, key = '', fence = '', startedAt = '', ended, attempt = '', amounts } = asked
   const { operation = operationName() } = asked
   const units = Object.entries(amounts)
-  const start = [operation, id, key, fence, startedAt, ended?.cost ?? '', ended?.charged ?? '', attempt]
+  const named = [costsText(ended?.costs), ended?.isAgain === true ? '1' : '']
+  const start = [
+    operation,
+    id,
+    key,
+    fence,
+    startedAt,
+    ended?.cost ?? '',
+    ended?.charged ?? '',
+    ...named,
+    attempt,
+  ]
   const values = [...start, units.length, ...units.flat()]
   const found = await store.write(script, shard, values, now)
   if (found.kind === 'unit') throw new UnknownUnitError(found.key, found.unit, found.units)

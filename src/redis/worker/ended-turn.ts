@@ -8,8 +8,11 @@ import type { Costs } from '../../core/usage.ts'
  */
 const REMEMBERED = 5 * SECOND
 
-/** Asks the store to settle under the name of an operation; false: it says that there is nothing to settle. */
-export type AskToSettle = (amounts: Costs, operation: string) => Promise<boolean>
+/**
+ * Asks the store to settle under the name of an operation; false: it says that there is nothing to settle. `isAgain`: the store may have
+ * carried it out, and forgotten that.
+ */
+export type AskToSettle = (amounts: Costs, operation: string, isAgain: boolean) => Promise<boolean>
 
 interface Asked {
   readonly amounts: Costs
@@ -63,7 +66,7 @@ export class EndedTurn {
     try {
       const isFirst = isOld
         ? await this.#askForMore(asked.amounts)
-        : await this.#ask(asked.amounts, asked.operation)
+        : await this.#ask(asked.amounts, asked.operation, false)
       this.#isSettled = true
       return isFirst && isSame(asked.amounts, amounts)
     } catch (error) {
@@ -74,11 +77,13 @@ export class EndedTurn {
 
   /**
    * The store may have carried it out and forgotten that. What is less than was charged stays as it is; what is more counts, perhaps
-   * twice: that breaks no limit.
+   * twice: that breaks no limit. Totals may have been charged less than the bucket, so the store gets all amounts.
    */
   async #askForMore(amounts: Costs): Promise<boolean> {
-    const more = Object.entries(amounts).filter(([unit, amount]) => amount > (this.#charged.get(unit) ?? 0))
-    return more.length > 0 && (await this.#ask(Object.fromEntries(more), this.#newName()))
+    const isFirst = await this.#ask(amounts, this.#newName(), true)
+    return (
+      isFirst && Object.entries(amounts).some(([unit, amount]) => amount > (this.#charged.get(unit) ?? 0))
+    )
   }
 }
 

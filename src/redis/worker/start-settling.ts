@@ -56,9 +56,14 @@ export class StartSettling<Result> {
     const { charged } = reports
     // Where its lease was lost, it is not known what it was charged, and the estimate stands.
     if (charged === undefined) return false
-    const how = { startedAt: this.#start.countedAt, ended: { cost: job.cost, charged } }
-    this.#endedTurn ??= new EndedTurn(charged, this.#ports.clock.now, operationName, (counted, operation) =>
-      this.#settleAs(counted, { ...how, operation }),
+    const { cost, costs } = job
+    const startedAt = this.#start.countedAt
+    this.#endedTurn ??= new EndedTurn(
+      charged,
+      this.#ports.clock.now,
+      operationName,
+      (counted, operation, isAgain) =>
+        this.#settleAs(counted, { startedAt, operation, ended: { cost, charged, costs, isAgain } }),
     )
     return this.#endedTurn.settle(amounts)
   }

@@ -28,19 +28,16 @@ do
     family.drop_slots(member)
   end
 
-  -- What it really counted, in place of what was estimated.
+  -- What it really counted, in place of what was estimated. A turn that has ended comes with its settings: its record may be gone.
   function family.settle_costs(bucket, state, amounts, now, lost_at)
     local child = bucket.member
     for _, total in ipairs(family.totals_of(bucket)) do
       local parts = usage.of(total)
       if parts and #parts.counted > 0 then
-        local before = family.use_of(total, state.id, state.cost)
-        usage.settle(total, { id = state.id, cost = state.cost, fence = state.fence, departedAt = state.departedAt, charged = false }, amounts, now, lost_at)
-        local charges = {}
-        for at, part in ipairs(parts.counted) do
-          charges[at] = part.unit and amounts[part.unit] or usage.charges_of(parts, state.id, state.cost)[at]
-        end
-        local more = family.use_by(total, parts, charges, state.cost) - before
+        local estimated = usage.charges(parts, state.cost, parts.hasUnits and (state.settings or usage.settings_of(state.id)))
+        local start = { fence = state.fence, departedAt = state.departedAt, charges = estimated }
+        local charges = usage.settle(total, start, amounts, now, lost_at)
+        local more = family.use_by(total, parts, charges, state.cost) - family.use_by(total, parts, estimated, state.cost)
         child.tag, total.largest = child.tag + more / child.weight, math.max(total.largest, more / child.weight)
         total.highest = math.max(total.highest, child.tag)
         family.touch(total)

@@ -53,6 +53,8 @@ do
       total.moves, total.handedUse, total.hadChildren, total.hadTurns, total.movedAt = {}, {}, true, false, 0
       family.forget_marks(total)
       family.totals[rule.path] = total
+      -- Of a key that was forgotten since, a turn may still be settled.
+      usage.note_uncounted(total, now)
     end
     if total.book < book then
       local tolerance, parts = total.tolerance, usage.of(total)

@@ -86,13 +86,14 @@ do
 
   -- It leaves the totals below which it was, and is counted in those below which it is.
   function family.enter(bucket)
-    local before, sums = bucket.before, bucket.summed
+    local before, sums, was_below = bucket.before, bucket.summed, {}
     bucket.before = nil
     if before ~= NONE then
       local totals = family.totals_in(before.chain)
       family.stand(totals[1], before, bucket.key, nil)
       totals[1].children = math.max(0, totals[1].children - 1)
       for _, total in ipairs(totals) do
+        was_below[total.key] = true
         family.add(total, -sums[1], -sums[2], -sums[3], -sums[4], -sums[5], -sums[6], -sums[7])
         if sums[3] > 0 then family.forget_marks(total) end
         -- What the jobs of this bucket counted there is not known, so the count starts anew. Until the jobs of others have slots, a claim may
@@ -109,6 +110,8 @@ do
     for _, total in ipairs(totals) do
       if total.handed == 0 then total.handedUse = {} end
       family.add(total, unpack(sums))
+      -- Its starts of before did not count there: what is settled of them must not take back what others were charged.
+      if bucket.lastStart > -INF and not was_below[total.key] then usage.note_uncounted(total, bucket.lastStart) end
       if sums[3] > 0 then family.forget_marks(total) end
     end
     if sums[3] > 0 then family.charge_handed(bucket) end

@@ -7,6 +7,14 @@ function usage.note_moved(use)
   use.moved = counter(redis.call('HGET', K.meta, 'fence'))
 end
 
+-- Starts of before may not have counted in the total; what slots were charged there stands. `at`: when the last of them was, at least.
+function usage.note_uncounted(total, at)
+  local parts, use = usage.of(total)
+  local until_ = math.max(at, time_read + set_back())
+  if not parts or #parts.counted == 0 or use.changedAt >= until_ then return end
+  use.changedAt, total.isUseChanged = until_, true
+end
+
 -- Whether the start of that fence stands where it was counted.
 function usage.stands(use, fence)
   return not use.moved or fence > use.moved

@@ -27,15 +27,17 @@ function usage.charged_in(text)
   return is_ours and rest == '' and charged or nil
 end
 
--- Counts the amounts instead of what the start of the job was charged. `lost_at`: when that may have been lost.
+-- Counts the amounts instead of what the start of the job was charged: `state.charges`, or else what its state says. `lost_at`: when that
+-- may have been lost. Returns what each quota counts of it then.
 function usage.settle(bucket, state, amounts, now, lost_at)
   local parts, use = usage.of(bucket)
   -- A worker whose clock is ahead reports a start that is still to come; one that is later was before the clock was set back.
   if state.departedAt > now + quota.FARTHEST_AHEAD then usage.clamp(bucket, now) end
   local charged = state.charged and usage.charged_in(state.charged)
   -- An older version counted the start: then it is known only what it would be charged now.
-  local charges = parts and not charged and usage.charges_of(parts, state.id, state.cost)
+  local charges = parts and not charged and (state.charges or usage.charges_of(parts, state.id, state.cost))
   local is_unsure = state.departedAt <= math.max(lost_at, parts and not charged and use.changedAt or -INF)
+  local after = {}
   for index, part in ipairs(parts and parts.counted or {}) do
     local unit, before = part.unit, nil
     if not charged then before = charges[index]
@@ -47,6 +49,8 @@ function usage.settle(bucket, state, amounts, now, lost_at)
       quota.charge(part, use[index], more, usage.counted_at(bucket, math.min(state.departedAt, now + quota.FARTHEST_AHEAD)))
       bucket.isUseChanged = true
     end
+    after[index] = (before or 0) + (more or 0)
   end
   state.isSettled = true
+  return after
 end
