@@ -2,7 +2,7 @@ import type { Audit } from '../../../src/conformance/history.ts'
 import type { Shaper } from '../../../src/index.ts'
 import type { Book } from '../judge/books.ts'
 import type { Part } from '../plan/fault.ts'
-import { lastOf } from '../plan/plan.ts'
+import { firstAlone, lastOf } from '../plan/plan.ts'
 import { isSet } from '../plan/set-plan.ts'
 import type { SimProcess } from '../world/process.ts'
 import { call } from './call.ts'
@@ -68,8 +68,8 @@ function castAll(scene: Scene, fate: SimProcess): () => boolean {
     fate.at(at * 1_000, 0, () => recast(scene, `worker-${index + 1}`))
   }
   for (let n = 1; n <= schedulers; n++) recast(scene, `scheduler-${n}`)
-  for (let n = 1; n <= producers; n++) recast(scene, `producer-${n}`)
-  for (let n = 1; n <= callers; n++) recast(scene, `caller-${n}`)
+  for (let n = firstAlone(scene.plan); n <= producers; n++) recast(scene, `producer-${n}`)
+  for (let n = firstAlone(scene.plan); n <= callers; n++) recast(scene, `caller-${n}`)
   let isOperated = scene.plan.actions.length === 0 && !scene.plan.views && scene.plan.asks === undefined
   if (!isOperated) {
     scene.enter('operator', (shaper, process) => {
@@ -89,7 +89,12 @@ function recast(scene: Scene, part: Part): void {
   const [role = '', number = ''] = part.split('-')
   const n = Number(number)
   const mains: Record<string, (shaper: Shaper<Payload>, process: SimProcess) => void> = {
-    worker: (shaper, process) => work(scene, scene.plan.workers[n - 1]!, shaper, process),
+    worker: (shaper, process) => {
+      work(scene, scene.plan.workers[n - 1]!, shaper, process)
+      if (n >= firstAlone(scene.plan)) return
+      produce(scene, n, shaper, process)
+      call(scene, n, shaper, process)
+    },
     producer: (shaper, process) => produce(scene, n, shaper, process),
     caller: (shaper, process) => call(scene, n, shaper, process),
     scheduler: (shaper) => shaper.schedule(),

@@ -1,3 +1,4 @@
+import { isTurnId } from '../../support/turn-id.ts'
 import type { Seen } from '../actors/recorder.ts'
 import type { Plan } from '../plan/plan.ts'
 import { type Circumstances, gapsOf, type Life, type Span, type Trouble, without } from './troubles.ts'
@@ -34,7 +35,8 @@ export function busy({ plan, silences, lives }: Circumstances, seen: readonly Se
   }
   for (const { by, event } of seen.toSorted((a, b) => a.event.at - b.event.at)) {
     const planned = plan.workers[Number(/^worker-(\d+)/.exec(by)?.[1] ?? 0) - 1]
-    if (planned === undefined) continue
+    // A turn takes no handler.
+    if (planned === undefined || ('id' in event && isTurnId(event.id))) continue
     const worker = known.get(by) ?? {
       handlers: planned.concurrency,
       running: new Map(),

@@ -119,6 +119,20 @@ test('a death excuses a turn that holds a place until it is released', () => {
   expect(faults(4)).toEqual([])
 })
 
+test('a process that works and takes turns keeps each for its own lease', () => {
+  const workers = [{ at: 0, concurrency: 100, lease: 9_000, scheduler: true }]
+  const all = [...ran('j', 4, 30), ...ran('~t', 4, 30)]
+  const faults = (isTogether: boolean, until: number) => {
+    const of = aPlan({ workers, callers: 1, ...(isTogether && { isTogether }) })
+    return excuses(of, [cut(5, until)], all, new Map()).flatMap((event) =>
+      event.type === 'fault' ? [event.id] : [],
+    )
+  }
+  expect(faults(true, 9)).toEqual(['~t'])
+  expect(faults(true, 16).sort()).toEqual(['j', '~t'])
+  expect(faults(false, 16)).toEqual(['j'])
+})
+
 test('an outage for all excuses a worker with a long lease only where it was closed before it was over', () => {
   const safe = aPlan({ workers: [{ at: 0, concurrency: 100, lease: 6_000, scheduler: true }] })
   const outage = cut(5, 12, { cause: 'everything', breaks: true })

@@ -2,7 +2,7 @@ import type { HistoryEvent } from '../../../src/testing.ts'
 import { isTurnId } from '../../support/turn-id.ts'
 import type { Silence } from '../actors/faults.ts'
 import type { Recovered, Seen } from '../actors/recorder.ts'
-import type { Plan } from '../plan/plan.ts'
+import { firstAlone, type Plan } from '../plan/plan.ts'
 
 /** For so long a silent process keeps its turns; milliseconds. */
 export const TURN_LEASE = 3_900
@@ -65,15 +65,14 @@ export function excuses(
     silences.flatMap((silence) => (silence.cause === 'everything' ? [[silence.from, silence]] : [])),
   )
   const outages = [...away.values()].sort((a, b) => a.from - b.from)
-  return [...names].flatMap((name) => {
-    const lease = leaseOf(plan, name)
-    if (lease === undefined) return []
+  const held = [...names].flatMap((name) => leasesOf(plan, name).map((own) => ({ name, ...own })))
+  return held.flatMap(({ name, lease, isOfTurns }) => {
     const own = blindness(
       plan,
       silences.filter(({ process }) => process === name),
       lease,
     )
-    const runs = runsOf(seen.filter(({ by }) => by === name))
+    const runs = runsOf(seen.filter(({ by }) => by === name)).filter(({ id }) => isTurnId(id) === isOfTurns)
     const leftAt = leaving.get(name) ?? Number.POSITIVE_INFINITY
     return own.flatMap((blind, index) => {
       const mayStartAgain = isExcused(plan, blind, lease, leftAt)
@@ -89,11 +88,22 @@ export function excuses(
   })
 }
 
-/** For how long the process may be silent; undefined: it holds nothing. */
-export function leaseOf({ workers, callers }: Plan, name: string): number | undefined {
+/** For how long the process may be silent before others may have all that it holds; undefined: it holds nothing. */
+export function leaseOf(plan: Plan, name: string): number | undefined {
+  const leases = leasesOf(plan, name).map(({ lease }) => lease)
+  return leases.length === 0 ? undefined : Math.max(...leases)
+}
+
+/** The same of the jobs that it runs, and of its turns. */
+function leasesOf(plan: Plan, name: string): { readonly lease: number; readonly isOfTurns: boolean }[] {
+  const { workers, callers } = plan
   const [, role, number] = /^(\w+)-(\d+)/.exec(name) ?? []
-  if (role === 'worker') return workers[Number(number) - 1]!.lease
-  return role === 'caller' && callers > 0 ? TURN_LEASE : undefined
+  const n = Number(number)
+  const isCaller = role === 'caller' || (role === 'worker' && n < firstAlone(plan))
+  return [
+    ...(role === 'worker' ? [{ lease: workers[n - 1]!.lease, isOfTurns: false }] : []),
+    ...(isCaller && callers > 0 ? [{ lease: TURN_LEASE, isOfTurns: true }] : []),
+  ]
 }
 
 /** How long the slowest way there and back takes in the run; milliseconds. */

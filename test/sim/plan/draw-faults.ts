@@ -1,7 +1,7 @@
 import type { Random } from '../world/random.ts'
 import { busySpans, momentIn } from './busy.ts'
 import { type Fault, type Keeps, strikesBy, type When } from './fault.ts'
-import { intervalOf, type Plan } from './plan.ts'
+import { firstAlone, intervalOf, type Plan } from './plan.ts'
 
 /** Draws a moment at which work is under way, and when that work is over; milliseconds. */
 type DrawMoment = (random: Random) => { readonly at: number; readonly until: number }
@@ -61,15 +61,18 @@ function tamed(fault: Fault, { keys }: Plan): Fault {
   return longest > 60_000 ? { ...fault, keeps: 'all' } : fault
 }
 
-function partsAt({ workers, producers, callers, schedulers }: Plan, ms: number): string[] {
-  const named = (role: string, length: number) => Array.from({ length }, (_, n) => `${role}-${n + 1}`)
+function partsAt(plan: Plan, ms: number): string[] {
+  const { workers, producers, callers, schedulers } = plan
+  const named = (role: string, length: number, from = 1) =>
+    Array.from({ length: Math.max(0, length + 1 - from) }, (_, n) => `${role}-${from + n}`)
+  const first = firstAlone(plan)
   const begun = workers.flatMap(({ at }, n) => (at <= ms ? [`worker-${n + 1}`] : []))
   return [
     // Workers most often: they do the most.
     ...begun,
     ...begun,
-    ...named('producer', producers),
-    ...named('caller', callers),
+    ...named('producer', producers, first),
+    ...named('caller', callers, first),
     ...named('scheduler', schedulers),
   ]
 }

@@ -76,6 +76,7 @@ export function drawPlan(seed: number, subject?: Subject): Plan {
     workers: inTime(random.fork('arrivals'), workers, spans),
     producers,
     callers,
+    ...(random.fork('together').chance(0.35) && { isTogether: true as const }),
     schedulers,
     clocks: {},
     network,

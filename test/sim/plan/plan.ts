@@ -16,6 +16,8 @@ export interface Plan {
   readonly workers: readonly WorkerPlan[]
   readonly producers: number
   readonly callers: number
+  /** The first worker is also the first producer and the first caller, with one shaper, as a program of one process is. */
+  readonly isTogether?: true
   /** Processes that only schedule. */
   readonly schedulers: number
   /** Drawn by the name of the process. */
@@ -114,6 +116,11 @@ export type Action =
   | { readonly do: 'pause'; readonly at: number; readonly key: string; readonly for: number }
   | ({ readonly do: 'limit'; readonly at: number } & KeyPlan)
   | { readonly do: 'unset'; readonly at: number; readonly key: string }
+
+/** The number of the first producer, and of the first caller, that has a process of its own. */
+export function firstAlone({ isTogether }: Plan): number {
+  return isTogether === true ? 2 : 1
+}
 
 /** The interval of a key for one unit of cost; milliseconds. */
 export function intervalOf({ rate }: Pick<KeyPlan, 'rate'>): number {

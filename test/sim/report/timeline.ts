@@ -43,13 +43,13 @@ export function summary(failures: readonly Failure[]): string {
   return shown.join('\n')
 }
 
-function keysOf({ keys, totals = [], workers }: Outcome['plan']): string[] {
+function keysOf({ keys, totals = [], workers, isTogether }: Outcome['plan']): string[] {
   return [
     ...[...keys, ...totals].map(
       (key) => `key ${JSON.stringify(key.key)}: ${formatLimit(parsedLimitOf(key))}`,
     ),
     ...workers.map(({ concurrency, lease, scheduler }, index) => {
-      return `worker-${index + 1}: concurrency ${concurrency}, lease ${lease} ms${scheduler ? '' : ', no scheduler'}`
+      return `worker-${index + 1}: concurrency ${concurrency}, lease ${lease} ms${scheduler ? '' : ', no scheduler'}${index === 0 && isTogether === true ? ', enqueues and takes turns' : ''}`
     }),
   ]
 }
