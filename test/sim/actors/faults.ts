@@ -2,6 +2,7 @@ import { type Fault, type Part, strikesBy, type When } from '../plan/fault.ts'
 import type { Link } from '../world/link.ts'
 import type { SimProcess } from '../world/process.ts'
 import type { Scene } from './scene.ts'
+import { work } from './work.ts'
 
 const MS = 1_000
 
@@ -87,6 +88,16 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
           struck(fault.drain ?? 0, process)
           scene.close(process, fault.drain)
           later(now() / MS + (fault.drain ?? 0) + fault.back, () => recast(fault.part))
+        }
+      })
+      return
+    case 'rest':
+      at(fault.at, () => {
+        for (const process of found(scene, fault.part)) {
+          note(`closes the worker of ${process.name}, and begins another after ${span(fault.for)}`)
+          struck(fault.for, process)
+          process.at(now(), 0, () => void scene.workers.get(process)?.close())
+          later(now() / MS + fault.for, () => void process.at(now(), 0, () => workAgain(scene, process)))
         }
       })
       return
@@ -176,6 +187,12 @@ export function plant(scene: Scene, fate: SimProcess, fault: Fault, recast: (par
     default:
       plantInServer(scene, fate, fault)
   }
+}
+
+function workAgain(scene: Scene, process: SimProcess): void {
+  if (scene.isClosing(process)) return
+  const [, number] = /^worker-(\d+)/.exec(process.name)!
+  work(scene, scene.plan.workers[Number(number) - 1]!, scene.shapers.get(process)!, process)
 }
 
 /** After that a process that ended is started again; milliseconds. */

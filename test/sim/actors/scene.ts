@@ -1,4 +1,4 @@
-import { Shaper, type ShaperOptions } from '../../../src/index.ts'
+import { type ShapedWorker, Shaper, type ShaperOptions } from '../../../src/index.ts'
 import { knownScripts } from '../known-scripts.ts'
 import type { Fault, Refusal } from '../plan/fault.ts'
 import type { JobPlan, Plan } from '../plan/plan.ts'
@@ -35,6 +35,8 @@ export class Scene {
   /** The process that plays each part now. */
   readonly cast = new Map<string, SimProcess>()
   readonly shapers = new Map<SimProcess, Shaper<Payload>>()
+  /** The worker of each process that has one; the last, where one closed before. */
+  readonly workers = new Map<SimProcess, ShapedWorker>()
   readonly firstStarts = new Set<string>()
   /** Requests that were accepted, or refused for good, as far as their producers know. An id may be asked for again. */
   readonly answered = new Set<JobPlan>()

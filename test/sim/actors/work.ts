@@ -9,7 +9,7 @@ import { settleAfterEnd, settleWhileRunning } from './settle.ts'
 export function work(scene: Scene, plan: WorkerPlan, shaper: Shaper<Payload>, process: SimProcess): void {
   const { concurrency, lease, scheduler } = plan
   const jobs = new Map(scene.plan.jobs.map((job) => [job.id, job]))
-  shaper.work(
+  const worker = shaper.work(
     async (job) => {
       const at = process.read()
       const { id, key, cost, costs, attempt, fence, signal } = job
@@ -45,6 +45,7 @@ export function work(scene: Scene, plan: WorkerPlan, shaper: Shaper<Payload>, pr
     },
     { concurrency, leaseMs: lease, scheduler },
   )
+  scene.workers.set(process, worker)
 }
 
 async function handle(

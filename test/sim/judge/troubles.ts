@@ -70,6 +70,9 @@ export function troublesOf(known: Circumstances): Trouble[] {
     'scheduler',
     lives.filter(({ name }) => isScheduler(plan, name)),
   )
+  const rests = struck.flatMap(({ fault, process, from }) =>
+    fault.kind === 'rest' ? [{ name: process!, until: from }] : [],
+  )
   return [
     ...silences.filter(isFelt).map((silence) => {
       const own = ofSilence(known, silence)
@@ -77,7 +80,7 @@ export function troublesOf(known: Circumstances): Trouble[] {
         ? lengthened(own, silence, known, unscheduled)
         : outlasting(own, silence, plan, unscheduled)
     }),
-    ...lives.flatMap((life) => closedUnheard(known, life)),
+    ...[...lives, ...rests].flatMap((end) => closedUnheard(known, end)),
     ...struck.flatMap((one) => ofFault(plan, one)),
     ...missing(
       known,
@@ -168,7 +171,10 @@ function liftOf({ from, until, isRestart }: Pick<Silence, 'from' | 'until' | 'is
 }
 
 /** A process that closes while it is not heard can give nothing back: what it held waits for its lease, as after its death. */
-function closedUnheard({ plan, silences, struck }: Circumstances, { name, until }: Life): Trouble[] {
+function closedUnheard(
+  { plan, silences, struck }: Circumstances,
+  { name, until }: Pick<Life, 'name' | 'until'>,
+): Trouble[] {
   const own = silences.filter(({ process }) => process === name)
   const isUnheard = own.some((silence) => {
     return silence.from <= until + CLOSES && until <= silence.until + HEARD_AGAIN * 1_000
@@ -224,6 +230,8 @@ function ofFault(plan: Plan, { fault, process, from, until }: Struck): Trouble[]
   switch (fault.kind) {
     case 'close':
       return HOLDS_JOBS.test(fault.part) ? [trouble(from, until, CLOSES, `${fault.part} closed`)] : []
+    case 'rest':
+      return [trouble(from, until, CLOSES, `the worker of ${fault.part} closed`)]
     case 'slow':
       if (process !== undefined && !HOLDS_JOBS.test(process)) return []
       return [trouble(from, until, AFTER_OUTAGE, 'slow link')]

@@ -41,7 +41,8 @@ export function drawFaults(random: Random, plan: Plan): Fault[] {
   }
   const faults = Array.from({ length: count }, () => tamed(drawFault(random, stage), plan))
   const refusals = drawRefusals(random.fork('refusals'), faults, moment)
-  return [...faults, ...refusals].sort((a, b) => a.until - b.until)
+  const rests = drawRests(random.fork('rests'), plan, moment)
+  return [...faults, ...refusals, ...rests].sort((a, b) => a.until - b.until)
 }
 
 /** What a server says after a failover or a start; drawn beside all else, so that each seed keeps its other faults. */
@@ -54,6 +55,16 @@ function drawRefusals(random: Random, faults: readonly Fault[], moment: DrawMome
   return [{ kind: 'refusal', at, for: length, says, until: at + length }]
 }
 
+/** Workers that close in a process that lives on; drawn beside all else, too. */
+function drawRests(random: Random, plan: Plan, moment: DrawMoment): Fault[] {
+  if (!random.chance(0.08)) return []
+  return Array.from({ length: random.between(1, 2) }, () => {
+    const { at } = moment(random)
+    const length = Math.round(random.log(1, 3_000))
+    return { kind: 'rest', part: random.pick(workersAt(plan, at)), at, for: length, until: at + length }
+  })
+}
+
 /** A server that forgot everything makes each bucket wait for as long as its capacity takes: not longer than a minute here. */
 function tamed(fault: Fault, { keys }: Plan): Fault {
   if (fault.kind !== 'restart' || fault.keeps === 'all') return fault
@@ -62,11 +73,11 @@ function tamed(fault: Fault, { keys }: Plan): Fault {
 }
 
 function partsAt(plan: Plan, ms: number): string[] {
-  const { workers, producers, callers, schedulers } = plan
+  const { producers, callers, schedulers } = plan
   const named = (role: string, length: number, from = 1) =>
     Array.from({ length: Math.max(0, length + 1 - from) }, (_, n) => `${role}-${from + n}`)
   const first = firstAlone(plan)
-  const begun = workers.flatMap(({ at }, n) => (at <= ms ? [`worker-${n + 1}`] : []))
+  const begun = workersAt(plan, ms)
   return [
     // Workers most often: they do the most.
     ...begun,
@@ -75,6 +86,10 @@ function partsAt(plan: Plan, ms: number): string[] {
     ...named('caller', callers, first),
     ...named('scheduler', schedulers),
   ]
+}
+
+function workersAt({ workers }: Plan, ms: number): string[] {
+  return workers.flatMap(({ at }, n) => (at <= ms ? [`worker-${n + 1}`] : []))
 }
 
 function drawFault(random: Random, { partsAt, moment, mostEvents }: Stage): Fault {

@@ -47,6 +47,8 @@ export type Fault = Timed &
         readonly drain?: number
         readonly back: number
       }
+    /** The worker of a process closes, which lives on; another begins in it after that, whether the first has closed or not. */
+    | { readonly kind: 'rest'; readonly part: Part; readonly at: number; readonly for: number }
     | {
         /** Nothing arrives, in one direction or both; also what the process is writing when it begins. */
         readonly kind: 'hold'

@@ -54,7 +54,7 @@ do
       family.forget_marks(total)
       family.totals[rule.path] = total
       -- Of a key that was forgotten since, a turn may still be settled.
-      usage.note_uncounted(total, now)
+      if not family.isReadOnly then usage.note_uncounted(total, now) end
     end
     if total.book < book then
       local tolerance, parts = total.tolerance, usage.of(total)
