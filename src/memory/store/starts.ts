@@ -5,7 +5,7 @@ import { departUnder } from '../../core/total-departures.ts'
 import type { Costs, Quotas } from '../../core/usage.ts'
 import type { Call } from '../../line/attempt.ts'
 import type { Pace } from '../../line/job.ts'
-import { checkUnits } from '../../line/settle.ts'
+import { checkUnits, uncountedUnits } from '../../line/settle.ts'
 import type { Agenda } from './agenda.ts'
 import { chargeStart, forgetOver, moveCharge, settleCharge, uncharged } from './charges.ts'
 import type { Member, SharedStart } from './family.ts'
@@ -85,11 +85,30 @@ export class Starts {
   settle(job: JobRecord, amounts: Costs, now: number): boolean {
     const { bucket, isTurn, departedAt = now, state, charge, shared } = job
     const isLate = isTurn ? now - departedAt >= holdOf(job) : state !== 'running'
-    if (isLate || charge?.isOver || shared?.some((start) => start.charge?.isOver) || !bucket.isKept)
-      return false
+    if (isLate || charge?.isOver || shared?.some((start) => start.charge?.isOver)) return false
+    if (!bucket.isKept) return this.#settleAbove(job, amounts, now)
     checkUnits(bucket.key, quotasOver(bucket), amounts)
     if (!this.#settleEach(job, amounts)) return false
     this.#agenda.rearm(bucket, now)
+    return true
+  }
+
+  /** The bucket of a turn is forgotten; totals may still count its start. */
+  #settleAbove(job: JobRecord, amounts: Costs, now: number): boolean {
+    const counting = (job.shared ?? []).flatMap(({ total: before, charge }) => {
+      const total = this.#buckets.families.get(before.path)
+      return total === before && charge !== undefined ? [{ total, charge }] : []
+    })
+    const quotas = counting.flatMap(({ total }) => total.bucket.limit.quotas)
+    if (counting.length === 0 || uncountedUnits({ quotas }, amounts).length > 0) return false
+    const settled = { cost: job.cost, costs: { ...job.costs, ...amounts } }
+    for (const { total, charge } of counting) {
+      settleCharge(total.bucket, charge, amounts)
+      const above = total.parent
+      if (above !== undefined)
+        above.queue.correct(total, useOf(above.bucket.limit, settled) - useOf(above.bucket.limit, job))
+      this.#agenda.families.armTotal(total, now)
+    }
     return true
   }
 

@@ -28,7 +28,7 @@ local meta = read_meta()
 local name, state, bucket = ARGV[4], nil, nil
 if cost then
   state = { id = name, key = ARGV[5], cost = cost, charged = ARGV[9], settings = '-' .. ARGV[10], attempt = 1, fence = fence, departedAt = number(started_at) }
-  bucket = read_bucket(ARGV[5])
+  bucket = read_bucket(ARGV[5]) or meta.hasTotals and family.forgotten(ARGV[5])
 else
   local _, found = find_job(ARGV[4], ARGV[5], read_job)
   name, state = found, read_state(found)
@@ -40,12 +40,12 @@ if not fence then is_meant = not is_turn(name) and not (attempt and state.kind =
 is_meant = is_meant and (not attempt or state.attempt == attempt)
 if not cost and is_meant and (state.state == 'running' or may_start) and not state.isSettled then bucket = read_bucket(state.key) end
 if not bucket then return { 'none' } end
-read_list(bucket, 'handed')
+if not bucket.isForgotten then read_list(bucket, 'handed') end
 
 local amounts = {}
 for at = 14, 13 + units * 2, 2 do amounts[ARGV[at]] = number(ARGV[at + 1]) end
 local unknown = usage.unknown_unit(bucket, amounts)
-if unknown then return unknown end
+if unknown then return bucket.isForgotten and { 'none' } or unknown end
 if may_start then
   started_at = started_by(meta, number(started_at), now)
   if started_at < meta.watchedUntil then note_start(meta, bucket, name, started_at) end
@@ -55,10 +55,10 @@ if may_start then
   if is_turn(name) then hold_lease(meta, name, now + TURN_LEASE) end
 end
 local lost_at = is_again and INF or cost and meta.lostAt or -INF
-usage.settle(bucket, state, amounts, now, lost_at)
+if not bucket.isForgotten then usage.settle(bucket, state, amounts, now, lost_at) end
 if bucket.member then family.settle_costs(bucket, state, amounts, now, lost_at) end
 if not cost then write_state(state) end
-reschedule(bucket, meta)
+if not bucket.isForgotten then reschedule(bucket, meta) end
 local answer = { 'ok', text(now), state.key, text(state.cost), text(state.attempt), text(state.fence) }
 redis.call('SET', K.op .. operation, cmsgpack.pack(answer), 'PX', 10000)
 return answer

@@ -67,7 +67,9 @@ export class EndedTurn {
       const isFirst = isOld
         ? await this.#askForMore(asked.amounts)
         : await this.#ask(asked.amounts, asked.operation, false)
-      this.#isSettled = true
+      // Where the store has nothing to settle, it may have it for another unit.
+      if (isFirst || isOld) this.#isSettled = true
+      else this.#asked = undefined
       return isFirst && isSame(asked.amounts, amounts)
     } catch (error) {
       if (isVelvetRopeError(error, 'unknown-unit')) this.#asked = undefined

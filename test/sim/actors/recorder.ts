@@ -237,7 +237,15 @@ export class Recorder {
       })
       .on('departed', ({ id, key, cost, costs, attempt, fence, isHeld }) => {
         if (!isTurnId(id)) return
-        const named = { id, key, cost, ...(costs && { costs }), attempt, fence, ...(isHeld && { isHeld }) }
+        const named = {
+          id,
+          key,
+          cost,
+          ...(costs && { costs }),
+          attempt,
+          fence,
+          ...(isHeld !== undefined && { isHeld }),
+        }
         add({ type: 'start', at: process.read(), ...named })
       })
       .on('settled', ({ id, key, amounts, fence, at }) => {

@@ -97,4 +97,16 @@ export const TOTALS: readonly Mutant[] = [
       },
     ],
   },
+  {
+    name: 'settled-by-default',
+    subject: 'late settling',
+    what: 'what a turn that has ended was charged in totals is taken for what the unit counts by default',
+    edits: [
+      {
+        file: `${LIB}/begun.lua`,
+        find: '(state.settings or usage.settings_of(state.id))',
+        replace: 'usage.settings_of(state.id)',
+      },
+    ],
+  },
 ]

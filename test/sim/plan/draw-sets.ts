@@ -12,6 +12,8 @@ const LONGEST_WINDOW = 5_000
 const LONGEST_WORK = 4_500
 /** The longest handler that holds a place; milliseconds. */
 const LONGEST_HANDLER = 600
+/** Longer than any run lasts; milliseconds. */
+export const LONGEST_HOLD = 600_000
 const ZONES = ['UTC', 'America/New_York', 'Asia/Kathmandu', 'Australia/Lord_Howe'] as const
 
 type Work = Pick<Plan, 'keys' | 'jobs' | 'turns'>
@@ -110,7 +112,7 @@ function withPlaces(random: Random, { keys, jobs, turns }: Work): Work {
 export function drawHold(random: Random) {
   const most = Math.round(random.log(20, 1_500))
   return random.weighted([
-    [65, { most: 600_000, release: Math.round(random.log(1, 400)) }],
+    [65, { most: LONGEST_HOLD, release: Math.round(random.log(1, 400)) }],
     [20, { most }],
     [15, { most, release: most + random.between(-20, 100) }],
   ])
@@ -128,7 +130,9 @@ function withSettling(random: Random, { keys, jobs, turns }: Work): Work {
     }),
     turns: turns.map((turn) => {
       const settles = settling({ takes: turn.holds?.release ?? 0 }, turn)
-      return settles === undefined ? turn : { ...turn, settles }
+      if (settles === undefined) return turn
+      // A turn that was released settles no more.
+      return { ...(settles.isLate && { holds: { most: LONGEST_HOLD } }), ...turn, settles }
     }),
   }
 }

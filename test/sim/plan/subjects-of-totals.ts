@@ -1,5 +1,6 @@
 import type { Random } from '../world/random.ts'
-import type { KeyPlan, Plan } from './plan.ts'
+import { LONGEST_HOLD } from './draw-sets.ts'
+import type { KeyPlan, Plan, TurnPlan } from './plan.ts'
 import { jobs, keys, unheard, workers } from './subject-parts.ts'
 
 /** Runs about families of keys below totals. */
@@ -123,6 +124,40 @@ export const OF_TOTALS = {
         { do: 'unset', at: at + goesAfter, key: 'f/' },
       ],
       faults: isUnheard ? [unheard(random, 'worker-1', at - 20, random.between(1_600, 3_000))] : [],
+    }
+  },
+  /** Turns say more than ten seconds after their end what they used: the store has forgotten them, and others need the rest of the quota. */
+  'late settling': (random) => {
+    const each = random.between(1, 8)
+    const window = random.between(15_000, 20_000)
+    const own = children(random, 2, [30, 90]).map((key) => {
+      const quota = { amount: 400, window, unit: 'tokens', each: random.between(1, 8) }
+      return random.chance(0.5) ? { ...key, quotas: [quota] } : key
+    })
+    const turns = Array.from({ length: random.between(3, 8) }, (_, n): TurnPlan => {
+      const amounts = [random.between(0, 12)]
+      const after = random.between(10_200, 14_000)
+      return {
+        caller: 1,
+        key: random.pick(own).key,
+        at: 100 + 60 * n,
+        cost: 1,
+        isTry: false,
+        ...(random.chance(0.6) && { costs: { tokens: random.between(1, 12) } }),
+        holds: { most: LONGEST_HOLD },
+        settles: { unit: 'tokens', amounts, atOnce: true, after, isLate: true },
+      }
+    })
+    const late = jobs(random, 30, { on: own, span: 6_000, takes: [0, 5] })
+    const amount = random.between(40, 100)
+    return {
+      keys: own,
+      totals: [
+        { ...total('f/', random.between(30, 60)), quotas: [{ amount, window, unit: 'tokens', each }] },
+      ],
+      callers: 1,
+      turns,
+      jobs: late.map((job) => ({ ...job, at: job.at + 11_000 })),
     }
   },
 } as const satisfies Record<string, (random: Random) => Partial<Plan>>

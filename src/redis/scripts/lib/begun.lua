@@ -28,6 +28,17 @@ do
     family.drop_slots(member)
   end
 
+  -- What stands for a bucket that is forgotten: the totals above its key, which may still count its starts; nil: there are none.
+  function family.forgotten(key)
+    local path, totals = key .. '/', {}
+    for at = #path, 1, -1 do
+      local total = string.byte(path, at) == 47 and family.total(string.sub(path, 1, at))
+      if total then totals[#totals + 1] = total end
+    end
+    -- Its own place among those that share them is forgotten, too.
+    return #totals > 0 and { key = key, limit = '', isForgotten = true, member = { tag = -INF, weight = INF, totals = totals } } or nil
+  end
+
   -- What it really counted, in place of what was estimated. A turn that has ended comes with its settings: its record may be gone.
   function family.settle_costs(bucket, state, amounts, now, lost_at)
     local child = bucket.member

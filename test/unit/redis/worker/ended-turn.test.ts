@@ -87,6 +87,23 @@ test.each([
   expect(asked).toHaveLength(2)
 })
 
+test('where the store has nothing to settle for a unit, it may have it for another', async () => {
+  const asked: string[] = []
+  const turn = new EndedTurn(
+    '',
+    () => 0,
+    () => `operation-${asked.length}`,
+    async ({ images }, operation) => {
+      asked.push(operation)
+      return images !== undefined
+    },
+  )
+  expect(await turn.settle({ tokens: 1 })).toBe(false)
+  expect(await turn.settle({ images: 1 })).toBe(true)
+  expect(await turn.settle({ images: 1 })).toBe(false)
+  expect(asked).toEqual(['operation-0', 'operation-1'])
+})
+
 test('a unit that no quota counts settles nothing, and the right one still may', async () => {
   const { turn, counted } = stage()
   await expect(turn.settle({ images: 1 })).rejects.toThrow(UnknownUnitError)
