@@ -1,6 +1,7 @@
-import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { Shaper, UnknownUnitError } from '../../src/index.ts'
 import { checkHistory, recordHistory } from '../../src/testing.ts'
+import { eventually } from '../support/patience.ts'
 import { redisAddress, uniquePrefix } from '../support/redis-server.ts'
 
 const LINES = [
@@ -15,7 +16,7 @@ describe.each(LINES)('%s: a turn whose key is forgotten', (_, where) => {
     onTestFinished(() => shaper.close())
     const recording = recordHistory(shaper)
     const turn = await shaper.acquire('a/b/x', { ...(costs && { costs }) })
-    await vi.waitFor(async () => expect(await shaper.inspect('a/b/x')).toBeUndefined(), 20_000)
+    await eventually(async () => expect(await shaper.inspect('a/b/x')).toBeUndefined())
     const used = async (path: string) => {
       const { families } = await shaper.families()
       return families.find((family) => family.path === path)?.quotas?.map((quota) => quota.used)
@@ -57,7 +58,7 @@ describe.each(LINES)('%s: a turn whose key is forgotten', (_, where) => {
     const starts = () => shaper.tryAcquire('a/b/y').then(({ accepted }) => accepted)
     expect(await starts()).toBe(false)
     expect(await turn.settle({ tokens: 5 })).toBe(true)
-    await vi.waitFor(async () => expect(await starts()).toBe(true), 20_000)
+    await eventually(async () => expect(await starts()).toBe(true))
     expect(await starts()).toBe(false)
   })
 
