@@ -62,6 +62,8 @@ async function line(
   jobs: readonly JobPlan[],
 ): Promise<void> {
   const requests = jobs.map(requestOf)
+  const waiting = { process }
+  scene.calling.add(waiting)
   try {
     const [request] = requests
     if (jobs.length === 1 && jobs[0]!.givesUp === true) return await askOnce(scene, shaper, process, jobs[0]!)
@@ -72,6 +74,8 @@ async function line(
     await Promise.all(jobs.map((job, index) => settle(scene, shaper, process, job, first[index]!)))
   } catch (error) {
     if (!(scene.isClosing(process) && isVelvetRopeError(error, 'closed'))) process.onUncaught(error)
+  } finally {
+    if (process.isAlive) scene.calling.delete(waiting)
   }
 }
 

@@ -42,7 +42,10 @@ export class Scene {
   readonly answered = new Set<JobPlan>()
   /** Jobs that were refused by the last answer that their producers got: the store has none of them. */
   readonly refused = new Set<string>()
-  /** The callers that wait for a turn, each as often as it waits: one that has closed asks for turns beside the one that took its part. */
+  /**
+   * The processes that wait for turns, or for answers to what they enqueue, each as often as it waits: one that closes asks beside the one
+   * that took its part.
+   */
   readonly calling = new Set<{ readonly process: SimProcess }>()
   readonly silences: Silence[] = []
   readonly struck: Struck[] = []

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import type { HistoryEvent } from '../../../src/testing.ts'
 import type { Silence } from '../actors/faults.ts'
 import type { Seen } from '../actors/recorder.ts'
-import { excuses } from './excuses.ts'
+import { type Closing, excuses } from './excuses.ts'
 import { lostReturns, withLost } from './lost-returns.ts'
 import { accepted, aPlan, SECOND } from './planted.ts'
 
@@ -31,8 +31,8 @@ function ran(id: string, from: number, until?: number, by = 'worker-1'): Seen[] 
   ]
 }
 
-function excused(silences: readonly Silence[], seen: readonly Seen[], leaving = new Map<string, number>()) {
-  const events: HistoryEvent[] = excuses(plan, silences, seen, leaving)
+function excused(silences: readonly Silence[], seen: readonly Seen[], closings: readonly Closing[] = []) {
+  const events: HistoryEvent[] = excuses(plan, silences, seen, closings)
   return events.flatMap((event) => (event.type === 'fault' ? [event.id] : []))
 }
 
@@ -61,11 +61,9 @@ test('a cut excuses no job that ended before its lease could, or that started to
 test('a cut excuses earlier where the clock of Redis was set forward in the last lease, but not before that is confirmed', () => {
   const stepped = (at: number, by: number) => {
     const step = { kind: 'step', at: at * 1_000, by, until: at * 1_000 } as const
-    return excuses({ ...plan, faults: [step] }, [cut(5, 6.2)], ran('j', 2, 20), new Map()).flatMap(
-      (event) => {
-        return event.type === 'fault' ? [event.at / SECOND] : []
-      },
-    )
+    return excuses({ ...plan, faults: [step] }, [cut(5, 6.2)], ran('j', 2, 20), []).flatMap((event) => {
+      return event.type === 'fault' ? [event.at / SECOND] : []
+    })
   }
   // A lease has two seconds left when it cannot be renewed any more.
   expect(stepped(1, 86_400_000)).toEqual([])
@@ -92,7 +90,7 @@ test('a death excuses what ran there, and nothing that had ended', () => {
 test('what a dead worker ran holds its place until its lease can have ended, if nothing kept that from being renewed', () => {
   const death = cut(5, 5, { isDeath: true, cause: 'itself' })
   const placed = (silences: readonly Silence[]) =>
-    excuses(plan, silences, ran('j', 4), new Map()).flatMap((event) => {
+    excuses(plan, silences, ran('j', 4), []).flatMap((event) => {
       return event.type === 'fault' ? [(event.leaseUntil ?? 0) / SECOND] : []
     })
   const [until] = placed([death])
@@ -114,7 +112,7 @@ test('a death excuses a turn that holds a place until it is released', () => {
     ]
   }
   const faults = (released: number) =>
-    excuses(callers, [death], turn(released), new Map()).filter(({ type }) => type === 'fault')
+    excuses(callers, [death], turn(released), []).filter(({ type }) => type === 'fault')
   expect(faults(6)).toHaveLength(1)
   expect(faults(4)).toEqual([])
 })
@@ -124,7 +122,7 @@ test('a process that works and takes turns keeps each for its own lease', () => 
   const all = [...ran('j', 4, 30), ...ran('~t', 4, 30)]
   const faults = (isTogether: boolean, until: number) => {
     const of = aPlan({ workers, callers: 1, ...(isTogether && { isTogether }) })
-    return excuses(of, [cut(5, until)], all, new Map()).flatMap((event) =>
+    return excuses(of, [cut(5, until)], all, []).flatMap((event) =>
       event.type === 'fault' ? [event.id] : [],
     )
   }
@@ -136,11 +134,13 @@ test('a process that works and takes turns keeps each for its own lease', () => 
 test('an outage for all excuses a worker with a long lease only where it was closed before it was over', () => {
   const safe = aPlan({ workers: [{ at: 0, concurrency: 100, lease: 6_000, scheduler: true }] })
   const outage = cut(5, 12, { cause: 'everything', breaks: true })
-  const faults = (leaving: ReadonlyMap<string, number>) =>
-    excuses(safe, [outage], ran('j', 4, 30), leaving).filter(({ type }) => type === 'fault')
-  expect(faults(new Map())).toEqual([])
-  expect(faults(new Map([['worker-1', 20 * SECOND]]))).toEqual([])
-  expect(faults(new Map([['worker-1', 6 * SECOND]]))).toHaveLength(1)
+  const faults = (closings: readonly Closing[]) =>
+    excuses(safe, [outage], ran('j', 4, 30), closings).filter(({ type }) => type === 'fault')
+  expect(faults([])).toEqual([])
+  expect(faults([{ process: 'worker-1', at: 20 * SECOND }])).toEqual([])
+  expect(faults([{ process: 'worker-1', at: 6 * SECOND }])).toHaveLength(1)
+  // Its worker closed, and another began in it, which closed later.
+  expect(faults([20, 6].map((at) => ({ process: 'worker-1', at: at * SECOND })))).toHaveLength(1)
 })
 
 test('an outage for all extends no lease that had ended before it', () => {
@@ -155,13 +155,13 @@ function cameBack(id: string, at: number, mayHaveStarted = true) {
 
 test('an excuse lets one job lose its place, where one came back in the time of the excuse', () => {
   const crashes = (at: number) =>
-    excuses(plan, [cut(5, 9)], ran('j', 4, 20), new Map(), [cameBack('j', at)]).filter(
+    excuses(plan, [cut(5, 9)], ran('j', 4, 20), [], [cameBack('j', at)]).filter(
       (event) => event.type === 'crash' && event.handed > 0,
     )
   expect(crashes(8.5)).toMatchObject([{ handed: 1 }])
   expect(crashes(4)).toEqual([])
   expect(crashes(60)).toEqual([])
-  const none = excuses(plan, [cut(5, 5.005)], ran('j', 4, 20), new Map(), [cameBack('j', 8.5)])
+  const none = excuses(plan, [cut(5, 5.005)], ran('j', 4, 20), [], [cameBack('j', 8.5)])
   expect(none).toEqual([])
 })
 
@@ -169,7 +169,7 @@ test('the time of an excuse is longer by outages for all, in which nothing comes
   const death = cut(5, 5, { isDeath: true, cause: 'itself' })
   const outage = cut(5.2, 48, { process: 'producer-1', cause: 'everything', breaks: true })
   const places = (silences: readonly Silence[]) =>
-    excuses(plan, silences, ran('j', 4, 20), new Map(), [cameBack('j', 58)]).filter(
+    excuses(plan, silences, ran('j', 4, 20), [], [cameBack('j', 58)]).filter(
       (event) => event.type === 'crash' && event.handed > 0 && event.at > 50 * SECOND,
     )
   expect(places([death])).toEqual([])
@@ -181,7 +181,7 @@ test('the time of an excuse is longer by the grace of each restart that comes wh
   const outage = (from: number, until: number, isRestart: boolean) =>
     cut(from, until, { process: 'producer-1', cause: 'everything', breaks: true, isRestart })
   const places = (at: number, ...outages: readonly Silence[]) =>
-    excuses(plan, [death, ...outages], ran('j', 4, 20), new Map(), [cameBack('j', at)]).filter(
+    excuses(plan, [death, ...outages], ran('j', 4, 20), [], [cameBack('j', at)]).filter(
       (event) => event.type === 'crash' && event.handed > 0,
     )
   const restarts = [outage(5.3, 5.4, true), outage(5.5, 5.6, true)]
@@ -194,14 +194,14 @@ test('the time of an excuse is longer by the grace of each restart that comes wh
 })
 
 test('a short cut in which a process closes lets a job that has its slot lose its place, and excuses no second start', () => {
-  const found = (leaving: ReadonlyMap<string, number>) =>
-    excuses(plan, [cut(5, 5.1)], ran('j', 4.9, 9), leaving, [cameBack('a', 8)])
+  const found = (closings: readonly Closing[]) =>
+    excuses(plan, [cut(5, 5.1)], ran('j', 4.9, 9), closings, [cameBack('a', 8)])
   const places = (events: readonly HistoryEvent[]) =>
     events.flatMap((event) => (event.type === 'crash' ? [event.handed] : []))
-  expect(found(new Map())).toEqual([])
-  expect(places(found(new Map([['worker-1', 5.05 * SECOND]])))).toEqual([0, 1])
-  expect(found(new Map([['worker-1', 5.05 * SECOND]])).map(({ type }) => type)).not.toContain('fault')
-  expect(found(new Map([['worker-1', 7 * SECOND]]))).toEqual([])
+  expect(found([])).toEqual([])
+  expect(places(found([{ process: 'worker-1', at: 5.05 * SECOND }]))).toEqual([0, 1])
+  expect(found([{ process: 'worker-1', at: 5.05 * SECOND }]).map(({ type }) => type)).not.toContain('fault')
+  expect(found([{ process: 'worker-1', at: 7 * SECOND }])).toEqual([])
 })
 
 test('jobs before it that wait for a retry do not take the excuse of the one that came back', () => {
@@ -216,7 +216,7 @@ test('jobs before it that wait for a retry do not take the excuse of the one tha
   const death = cut(5, 5, { isDeath: true, cause: 'itself' })
   const line = ['before', 'done', 'waits', 'lost', 'behind'].map((id, place) => accepted(id, place / 10))
   const seen = [...line, ...tried('before', 2), ...ran('done', 3, 4), ...tried('behind', 4)]
-  const crashes = excuses(plan, [death], seen, new Map(), [cameBack('lost', 8.5)])
+  const crashes = excuses(plan, [death], seen, [], [cameBack('lost', 8.5)])
   expect(crashes.filter(({ type }) => type === 'crash')).toMatchObject([{ handed: 0 }, { handed: 2 }])
 })
 
@@ -234,7 +234,7 @@ test('of jobs that came back together, each counts those before it in their line
     return { by: 'producer-1', event: { ...answer, accepted: true, departsAt: event.at } } as Seen
   })
   const together = [cameBack('lost', 8.5), cameBack('first', 8.5)]
-  const crashes = excuses(plan, [death], accepted, new Map(), together)
+  const crashes = excuses(plan, [death], accepted, [], together)
   expect(crashes.flatMap((event) => (event.type === 'crash' ? [event.handed] : []))).toEqual([0, 2, 1])
 })
 
@@ -242,7 +242,7 @@ test('a job before it that came back and has not started since does not take the
   const death = cut(5, 5, { isDeath: true, cause: 'itself' })
   const line = ['first', 'waits', 'lost', 'behind'].map((id, place) => accepted(id, place / 10))
   const handed = (seen: readonly Seen[], ...back: readonly ReturnType<typeof cameBack>[]) =>
-    excuses(plan, [death], [...line, ...seen], new Map(), back).flatMap((event) =>
+    excuses(plan, [death], [...line, ...seen], [], back).flatMap((event) =>
       event.type === 'crash' ? [event.handed] : [],
     )
   expect(handed([], cameBack('first', 8), cameBack('lost', 8.5))).toEqual([0, 1, 2])
@@ -269,7 +269,7 @@ test('a job whose return to its line no process heard of does not take the excus
     settled,
   )
   const handed = (known: readonly Seen[]) =>
-    excuses(plan, [death], known, new Map(), [cameBack('lost', 8.5)]).flatMap((event) =>
+    excuses(plan, [death], known, [], [cameBack('lost', 8.5)]).flatMap((event) =>
       event.type === 'crash' ? [event.handed] : [],
     )
   expect(handed(seen)).toEqual([0, 1])
@@ -279,7 +279,7 @@ test('a job whose return to its line no process heard of does not take the excus
 test('a restart extends the leases, so a short one excuses no worker, also with a short lease', () => {
   const restart = cut(5, 6, { cause: 'everything', breaks: true, isRestart: true })
   expect(excused([restart], ran('j', 4.9, 20))).toEqual([])
-  expect(excused([restart], ran('j', 4.9, 20), new Map([['worker-1', 5.5 * SECOND]]))).toEqual(['j'])
+  expect(excused([restart], ran('j', 4.9, 20), [{ process: 'worker-1', at: 5.5 * SECOND }])).toEqual(['j'])
 })
 
 test('a lease that was renewed after a restart lasts no longer than any: a cut soon after may end it', () => {
@@ -300,6 +300,6 @@ test('two restarts with no call between them extend the leases once', () => {
 
 test('a slot may be granted while its worker hears no answer, and comes back when its lease has ended', () => {
   const outage = cut(5, 6, { cause: 'everything', breaks: true })
-  const [, crash] = excuses(plan, [outage], ran('j', 4, 4.5), new Map(), [cameBack('j', 9)])
+  const [, crash] = excuses(plan, [outage], ran('j', 4, 4.5), [], [cameBack('j', 9)])
   expect(crash).toMatchObject({ type: 'crash', handed: 1 })
 })

@@ -47,6 +47,12 @@ interface Blindness {
   readonly last?: Blindness | undefined
 }
 
+/** A process began to close, or its worker did. */
+export interface Closing {
+  readonly process: string
+  readonly at: number
+}
+
 type Outage = Pick<Silence, 'from' | 'until' | 'isRestart'>
 
 /**
@@ -57,7 +63,7 @@ export function excuses(
   plan: Plan,
   silences: readonly Silence[],
   seen: readonly Seen[],
-  leaving: ReadonlyMap<string, number>,
+  closings: readonly Closing[],
   recovered: readonly Recovered[] = [],
 ): HistoryEvent[] {
   const names = new Set(silences.map(({ process }) => process))
@@ -73,8 +79,9 @@ export function excuses(
       lease,
     )
     const runs = runsOf(seen.filter(({ by }) => by === name)).filter(({ id }) => isTurnId(id) === isOfTurns)
-    const leftAt = leaving.get(name) ?? Number.POSITIVE_INFINITY
+    const closedAt = closings.flatMap((closing) => (closing.process === name ? [closing.at] : []))
     return own.flatMap((blind, index) => {
+      const leftAt = Math.min(...closedAt.filter((at) => at <= blind.until))
       const mayStartAgain = isExcused(plan, blind, lease, leftAt)
       // A slot that a process had as it closed unheard, or of which it never heard, is kept until its lease ends.
       const keepsSlots = mayStartAgain || leftAt <= blind.until || blind.hasBroken

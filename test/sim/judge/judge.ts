@@ -8,7 +8,7 @@ import type { Fault } from '../plan/fault.ts'
 import { totalsAtFirst } from '../plan/total-plan.ts'
 import { judgeBooks } from './books.ts'
 import { judgeErrors } from './errors.ts'
-import { excuses, travelOf } from './excuses.ts'
+import { type Closing, excuses, travelOf } from './excuses.ts'
 import { judgeFences } from './fences.ts'
 import { isOfHiddenStep } from './hidden-steps.ts'
 import { judgeLiveness } from './liveness.ts'
@@ -45,7 +45,7 @@ export function judge(
   scene: Scene,
   rest: Rest | undefined,
 ): { failures: Failure[]; history: HistoryEvent[] } {
-  const { plan, record, silences, leaving } = scene
+  const { plan, record, silences } = scene
   const limits = [...plan.keys, ...totalsAtFirst(plan)].map((key): HistoryEvent => {
     return { type: 'limit', at: 0, key: key.key, limit: parsedLimitOf(key) }
   })
@@ -55,7 +55,7 @@ export function judge(
   const events = [
     ...told,
     ...lost,
-    ...excuses(plan, silences, withLost(record.seen, lost), leaving, record.recovered),
+    ...excuses(plan, silences, withLost(record.seen, lost), closingsOf(scene), record.recovered),
   ]
   const history = [...limits, ...inOrder(events)]
   // A process may hear of an end just after the store was asked.
@@ -121,6 +121,13 @@ export function judgeData(strange: Recorder['strange']): Failure[] {
 }
 
 /** From when until when each process worked. */
+function closingsOf({ leaving, struck }: Scene): Closing[] {
+  const rests = struck.flatMap(({ fault, process, from }) =>
+    fault.kind === 'rest' ? [{ process: process!, at: from }] : [],
+  )
+  return [...Array.from(leaving, ([process, at]) => ({ process, at })), ...rests]
+}
+
 function livesOf({ shapers, silences, leaving }: Scene): Life[] {
   const deaths = new Map(
     silences.flatMap(({ process, isDeath, from }) => (isDeath ? [[process, from] as const] : [])),
