@@ -36,15 +36,19 @@ function stepsOf(dialogue: string): Step[] {
 
 /** What is another each time. */
 function settled(output: string): string {
-  return output
-    .replace(/\r/g, '')
-    .replace(/[0-9a-f]{32}/g, '<id>')
-    .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<request>')
-    .replace(/("departsAt":)\d+/g, '$1<time>')
-    .replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}/g, '<time>')
-    .replace(/(another|departs in) \d+ min/g, '$1 <minutes>')
-    .replace(/("waitMs":|"retryAfterMs":|there is room in )[1-9]\d*/g, '$1<ms>')
-    .replace(/(^ratelimit: .*;t=|^retry-after: )[1-9]\d*/gm, '$1<s>')
+  return (
+    output
+      .replace(/\r/g, '')
+      // A machine may be so busy that a command says it is still there.
+      .replace(/^waiting for an answer \(\d+ s\)\n/gm, '')
+      .replace(/[0-9a-f]{32}/g, '<id>')
+      .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<request>')
+      .replace(/("departsAt":)\d+/g, '$1<time>')
+      .replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}/g, '<time>')
+      .replace(/(another|departs in) \d+ min/g, '$1 <minutes>')
+      .replace(/("waitMs":|"retryAfterMs":|there is room in )[1-9]\d*/g, '$1<ms>')
+      .replace(/(^ratelimit: .*;t=|^retry-after: )[1-9]\d*/gm, '$1<s>')
+  )
 }
 
 /** A shell in a folder of its own, in which `velvet-rope` is the program, built from the sources. */

@@ -9,7 +9,7 @@ import { type Failure, judge } from './judge/judge.ts'
 import { metFaults } from './judge/met.ts'
 import { busySpans, momentIn } from './plan/busy.ts'
 import { type Fault, isLossy } from './plan/fault.ts'
-import { intervalOf, lastOf, limitsOf, type Plan } from './plan/plan.ts'
+import { lastOf, limitsOf, type Plan, slowestOf } from './plan/plan.ts'
 import { Network } from './world/network.ts'
 import { Random } from './world/random.ts'
 import { SimServer, type Store, type StoreHost } from './world/server.ts'
@@ -114,7 +114,7 @@ function endBy(plan: Plan): number {
     }, 0)
     const limits = limitsOf(plan, key)
     // Starts may be late, and quotas take time, too.
-    const interval = Math.max(SPARE * intervalOf(key), ...limits.map(intervalOf))
+    const interval = Math.max(SPARE * slowestOf(key), ...limits.map(slowestOf))
     const capacity = Math.max(...limits.map((limit) => limit.capacity))
     return sum + interval * (costs + quarantineOf(plan, capacity))
   }, 0)

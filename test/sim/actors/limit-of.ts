@@ -3,15 +3,26 @@ import type { KeyPlan } from '../plan/plan.ts'
 import type { QuotaPlan } from '../plan/set-plan.ts'
 
 /** The limit of a key or of a total, as a shaper is given it. */
-export function limitOf({ capacity, rate, tolerance, quotas, concurrency, weight }: Omit<KeyPlan, 'key'>) {
+export function limitOf(plan: Omit<KeyPlan, 'key'>) {
+  const { capacity, rate, tolerance, warmUp, quotas, concurrency, weight } = plan
   return {
     capacity,
-    rate: { count: rate.count, per: `${rate.per}ms` },
+    rate: rateOf(rate),
+    ...(warmUp !== undefined && { warmUp: `${warmUp.lasts}ms`, coldRate: rateOf(warmUp.from) }),
     ...(tolerance !== undefined && { tolerance: tolerance === 0 ? (0 as const) : `${tolerance}ms` }),
     ...(quotas !== undefined && { quotas: quotas.map(quotaOf) }),
     ...(concurrency !== undefined && { concurrency }),
     ...(weight !== undefined && { weight }),
   } satisfies LimitInput
+}
+
+function rateOf({ count, per }: KeyPlan['rate']) {
+  return { count, per: `${per}ms` }
+}
+
+/** The longest interval of a limit; microseconds. */
+export function longestIntervalOf({ interval, warmUp, coldInterval }: Limit): number {
+  return warmUp > 0 ? coldInterval : interval
 }
 
 /** As the product reads it. */

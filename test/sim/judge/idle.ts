@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Oracle } from '../actors/oracle.ts'
 import type { Scene } from '../actors/scene.ts'
-import { intervalOf, type Plan } from '../plan/plan.ts'
+import { type Plan, slowestOf } from '../plan/plan.ts'
 import { LOOKS, leftInStore } from './inspect.ts'
 import type { Failure } from './judge.ts'
 
@@ -48,7 +48,7 @@ function countsFor({ keys: ofKeys, totals = [], jobs, turns }: Plan): number {
   const windows = keys.flatMap(({ quotas = [] }) => {
     return quotas.map(({ window }) => (typeof window === 'number' ? window * COUNTED : 0))
   })
-  return Math.max(...keys.map((key) => intervalOf(key) * costliest), ...windows)
+  return Math.max(...keys.map((key) => slowestOf(key) * costliest), ...windows)
 }
 
 /** Redis keeps the locks and marks of BullMQ longer by as much as its clock was set back; what is longer still, `leftInStore` knows. */

@@ -1,7 +1,7 @@
 import { isTotal } from '../../../src/core/key.ts'
 import type { HistoryEvent } from '../../../src/testing.ts'
 import { isTurnId } from '../../support/turn-id.ts'
-import { parsedLimitOf } from '../actors/limit-of.ts'
+import { longestIntervalOf, parsedLimitOf } from '../actors/limit-of.ts'
 import type { Seen } from '../actors/recorder.ts'
 import type { Plan } from '../plan/plan.ts'
 import { totalsAbove } from '../plan/total-plan.ts'
@@ -165,7 +165,7 @@ export function judgeLiveness(
         break
       case 'limit':
         look(key, event.at)
-        line.interval = event.limit.interval
+        line.interval = longestIntervalOf(event.limit)
         line.slowest = Math.max(line.slowest, line.interval)
         line.slotAt = line.lastStart + line.slowest * line.lastCost
         line.goesOnAt = event.at + RETIMED
@@ -179,7 +179,7 @@ export function judgeLiveness(
 }
 
 function lineOf(key: Plan['keys'][number]): Line {
-  const { interval } = parsedLimitOf(key)
+  const interval = longestIntervalOf(parsedLimitOf(key))
   return {
     ready: new Map(),
     slotAt: 0,

@@ -1,7 +1,7 @@
 import type { HistoryEvent } from '../../../src/testing.ts'
 import type { Scene } from '../actors/scene.ts'
 import type { Fault } from '../plan/fault.ts'
-import { intervalOf, type Plan } from '../plan/plan.ts'
+import { type Plan, slowestOf } from '../plan/plan.ts'
 
 /** How long it took until things went on after a fault; milliseconds. */
 export type Recovery = readonly [kind: string, ms: number]
@@ -23,7 +23,7 @@ export function recoveries({ plan, silences, record }: Scene, history: readonly 
     })
   }
   return plan.keys.flatMap((key): Recovery[] => {
-    const late = lateness(history, key.key, intervalOf(key) * 1_000 * costliest(plan), silence.until)
+    const late = lateness(history, key.key, slowestOf(key) * 1_000 * costliest(plan), silence.until)
     return late === undefined ? [] : [[kind, late / 1_000]]
   })
 }

@@ -2,6 +2,7 @@ import type { Limit } from '../../../src/core/limit.ts'
 import { isRolling } from '../../../src/core/quota.ts'
 import { chargesOf } from '../../../src/core/usage.ts'
 import type { HistoryEvent } from '../../../src/testing.ts'
+import { longestIntervalOf } from '../actors/limit-of.ts'
 import type { Seen } from '../actors/recorder.ts'
 import { travelOf } from './excuses.ts'
 import type { Failure } from './judge.ts'
@@ -142,7 +143,7 @@ function judgeLate(
     ({ fault, from }) => (fault.kind === 'restart' || fault.kind === 'step') && from <= event.at,
   )
   if (deadline === undefined || isQuarantined || isHeldAt(line, event.at)) return []
-  const interval = Math.max(...limits.map((limit) => limit.interval))
+  const interval = Math.max(...limits.map(longestIntervalOf))
   const last = line.starts.findLast(({ at }) => at <= event.at)
   const next = last === undefined ? 0 : last.at + interval * last.cost
   const frozen = line.freezes.filter(({ from }) => from <= event.at).map(({ until }) => until)

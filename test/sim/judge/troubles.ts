@@ -1,5 +1,5 @@
 import type { Silence, Struck } from '../actors/faults.ts'
-import { intervalOf, limitsOf, type Plan } from '../plan/plan.ts'
+import { limitsOf, type Plan, slowestOf } from '../plan/plan.ts'
 import { leaseOf, RESTART_GRACE } from './excuses.ts'
 
 /** A process of the run that plays a part, from its begin until it was killed or closed; microseconds. */
@@ -249,7 +249,7 @@ function quarantineOf(plan: Plan): number {
   const { keys, totals = [], jobs, turns } = plan
   const costliest = Math.max(1, ...[...jobs, ...turns].map(({ cost }) => cost))
   const limits = [...keys, ...totals].flatMap((key) => limitsOf(plan, key))
-  return Math.max(...limits.map(intervalOf)) * costliest * 2 * 1_000
+  return Math.max(...limits.map(slowestOf)) * costliest * 2 * 1_000
 }
 
 function isScheduler({ workers }: Plan, name: string): boolean {

@@ -108,10 +108,14 @@ function distinct(quotas: readonly QuotaPlan[]): QuotaPlan[] {
   return quotas.filter((quota, at) => quotas.findIndex((other) => nameOf(other) === nameOf(quota)) === at)
 }
 
-/** With a calendar the clock of Redis is not set again, and a change that takes the quota away is not lost. */
-export function sparingCalendars(plan: Keys, faults: readonly Fault[]): Fault[] {
-  if (periodEndOf(plan) === undefined) return [...faults]
-  return faults
-    .filter(({ kind }) => kind !== 'step')
-    .map((fault) => (fault.kind === 'restart' ? { ...fault, keeps: 'all' } : fault))
+/**
+ * With a calendar the clock of Redis is not set again, and a change that takes the quota away is not lost. Nor is the clock set where keys
+ * warm up: they are then warmer than they should be (`docs/redis.md`, what does not hold).
+ */
+export function sparing(plan: Keys, faults: readonly Fault[]): Fault[] {
+  const hasCalendar = periodEndOf(plan) !== undefined
+  const isSet = !hasCalendar && plan.keys.every(({ warmUp }) => warmUp === undefined)
+  const others = isSet ? [...faults] : faults.filter(({ kind }) => kind !== 'step')
+  if (!hasCalendar) return others
+  return others.map((fault) => (fault.kind === 'restart' ? { ...fault, keeps: 'all' } : fault))
 }

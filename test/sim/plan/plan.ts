@@ -42,6 +42,8 @@ export interface KeyPlan extends SetPlan {
   readonly rate: { readonly count: number; readonly per: number }
   /** Absent: the default of the product. */
   readonly tolerance?: number
+  /** After a rest it begins with another rate, and reaches its own after so long. */
+  readonly warmUp?: { readonly lasts: number; readonly from: KeyPlan['rate'] }
   /** Its share of the total above it; absent: 1. */
   readonly weight?: number
 }
@@ -125,6 +127,11 @@ export function firstAlone({ isTogether }: Plan): number {
 /** The interval of a key for one unit of cost; milliseconds. */
 export function intervalOf({ rate }: Pick<KeyPlan, 'rate'>): number {
   return rate.per / rate.count
+}
+
+/** The same where it is cold: none is longer. */
+export function slowestOf({ rate, warmUp }: Pick<KeyPlan, 'rate' | 'warmUp'>): number {
+  return intervalOf({ rate: warmUp?.from ?? rate })
 }
 
 /** The limits that a key has in the run, one after the other. */

@@ -68,6 +68,7 @@ function simplifications(plan: Plan): ((plan: Plan) => Plan)[] {
     }),
     (best) => ({ ...best, callers: best.turns.length === 0 ? 0 : best.callers }),
     (best) => ({ ...best, keys: best.keys.filter(({ key }) => isUsed(best, key)) }),
+    (best) => ({ ...best, keys: best.keys.map(({ warmUp: _, ...key }) => key) }),
     ...simplerSets(plan),
     ...plan.workers.slice(1).map((worker) => (best: Plan) => {
       return { ...best, workers: best.workers.filter((other) => other !== worker) }
