@@ -131,8 +131,12 @@ function withSettling(random: Random, { keys, jobs, turns }: Work): Work {
     turns: turns.map((turn) => {
       const settles = settling({ takes: turn.holds?.release ?? 0 }, turn)
       if (settles === undefined) return turn
-      // A turn that was released settles no more.
-      return { ...(settles.isLate && { holds: { most: LONGEST_HOLD } }), ...turn, settles }
+      // A turn that was released settles no more. It may get a place, which others wait for.
+      return {
+        ...(settles.isLate && { holds: { most: Math.ceil(settles.after) + 1_000 } }),
+        ...turn,
+        settles,
+      }
     }),
   }
 }
