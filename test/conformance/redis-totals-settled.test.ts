@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { MILLISECOND } from '../../src/core/duration.ts'
 import { parseRule } from '../../src/core/rule-book.ts'
+import type { HandedJob } from '../../src/redis/verbs/handed-job.ts'
 import { at, TURN_CALLER } from '../support/backend-driver.ts'
 import { recount } from '../support/recount.ts'
 import { tagsOf } from '../support/redis-tags.ts'
@@ -16,24 +17,35 @@ async function opened(limits: Readonly<Record<string, string>>) {
   }
 }
 
+/** Passes the gate for what was handed over; returns it with its slot. */
+async function granted(stage: RedisStage, handed: HandedJob | undefined, seconds: number) {
+  const answer = await stage.gate(handed!, seconds)
+  if (answer.kind !== 'granted') throw new Error(`expected a slot, got: ${answer.kind}`)
+  return answer.job
+}
+
+/** A turn of the key departs, and ends at once; returns what a settlement says of it later. */
+async function endedTurn(stage: RedisStage, seconds: number, costs: { readonly tokens: number } | undefined) {
+  const id = `~${TURN_CALLER}~1`
+  await stage.admit(id, seconds, { key: 'a/x', ...(costs && { costs }) })
+  await stage.hand(seconds)
+  const [turn] = await stage.backend.inboxes.next(0, TURN_CALLER, MILLISECOND)
+  const { fence } = await granted(stage, turn, seconds)
+  const { charged = '' } = await stage.finish(turn!, COMPLETED, seconds, seconds)
+  return { id, key: 'a/x', fence, startedAt: at(seconds), ended: { cost: 1, charged, costs } }
+}
+
 /** A job of the family starts, which counts `each`, and then a turn, which ends at once. */
 async function ended(each: number, costs: { readonly tokens: number } | undefined, ofKeys: string) {
   const { stage, used } = await opened({ '*': ofKeys, 'a/': `900, 10/s, 90000 tokens/hour ${each} each` })
   await stage.admit('x', 0, { key: 'a/x' })
   await stage.run(0)
-  const id = `~${TURN_CALLER}~1`
-  await stage.admit(id, 0.5, { key: 'a/x', ...(costs && { costs }) })
-  await stage.hand(0.5)
-  const [turn] = await stage.backend.inboxes.next(0, TURN_CALLER, MILLISECOND)
-  const answer = await stage.gate(turn!, 0.5)
-  if (answer.kind !== 'granted') throw new Error(`expected a slot, got: ${answer.kind}`)
-  const { charged = '' } = await stage.finish(turn!, COMPLETED, 0.5, 0.5)
+  const turn = await endedTurn(stage, 0.5, costs)
   const settle = async (tokens: number, seconds: number, isAgain: boolean) => {
-    const { fence } = answer.job
     // A claim forgets the turn.
     await stage.hand(seconds)
-    const how = { startedAt: at(0.5), ended: { cost: 1, charged, costs, isAgain } }
-    await stage.backend.verbs.settle({ id, key: 'a/x', fence, amounts: { tokens }, ...how }, at(seconds))
+    const ended = { ...turn.ended, isAgain }
+    await stage.backend.verbs.settle({ ...turn, ended, amounts: { tokens } }, at(seconds))
     expect(await recount(stage.redis, stage.tag)).toEqual([])
     return (await used(seconds))! - each
   }
@@ -90,15 +102,13 @@ test.each([[1], [10]])(
       const { stage, used } = await opened({ '*': '99, 10/s, 9000 tokens/day 10 each', ...totals })
       await stage.admit('early', 0, { key: 'a/x' })
       const [early] = await stage.hand(0)
-      const answer = await stage.gate(early!, 0)
-      if (answer.kind !== 'granted') throw new Error(`expected a slot, got: ${answer.kind}`)
+      const { fence } = await granted(stage, early, 0)
       expect(await stage.start(early!, 0)).toBe(true)
       const rule = parseRule('a/', '900, 10/s, 900 tokens/day 10 each')
       await stage.backend.rules.change({ kind: 'set', rule }, at(0.1))
       await stage.admit('late', 0.2, { key: 'a/y' })
       await stage.run(0.2)
       expect(await used(0.3)).toBe(10)
-      const { fence } = answer.job
       const settled = { id: 'early', key: 'a/x', fence, amounts: { tokens } }
       const share = await tag(stage, 'a/x')
       expect(await stage.backend.verbs.settle(settled, at(0.4))).toBe(true)
@@ -110,22 +120,14 @@ test.each([[1], [10]])(
 
 test('a turn whose key was forgotten before the total came takes back nothing of others', async () => {
   const { stage, used } = await opened({ '*': '99, 10/s' })
-  const id = `~${TURN_CALLER}~1`
-  await stage.admit(id, 0, { key: 'a/x', costs: { tokens: 10 } })
-  await stage.hand(0)
-  const [turn] = await stage.backend.inboxes.next(0, TURN_CALLER, MILLISECOND)
-  const answer = await stage.gate(turn!, 0)
-  if (answer.kind !== 'granted') throw new Error(`expected a slot, got: ${answer.kind}`)
-  const { charged = '' } = await stage.finish(turn!, COMPLETED, 0, 0)
+  const turn = await endedTurn(stage, 0, { tokens: 10 })
   await stage.hand(30)
   expect(await stage.inspect('a/x', 30)).toBeUndefined()
   const rule = parseRule('a/', '900, 10/s, 900 tokens/day 10 each')
   await stage.backend.rules.change({ kind: 'set', rule }, at(30.1))
   await stage.admit('late', 31, { key: 'a/x' })
   await stage.run(31)
-  const how = { startedAt: at(0), ended: { cost: 1, charged, costs: { tokens: 10 } } }
-  const { fence } = answer.job
-  await stage.backend.verbs.settle({ id, key: 'a/x', fence, amounts: { tokens: 1 }, ...how }, at(31.2))
+  await stage.backend.verbs.settle({ ...turn, amounts: { tokens: 1 } }, at(31.2))
   expect(await used(31.2)).toBe(10)
 })
 
@@ -133,8 +135,7 @@ test('a start from before its total, and before the clock was set back, takes ba
   const { stage, used } = await opened({ '*': '99, 10/s' })
   await stage.admit('early', 10, { key: 'a/x' })
   const [early] = await stage.hand(10)
-  const answer = await stage.gate(early!, 10)
-  if (answer.kind !== 'granted') throw new Error(`expected a slot, got: ${answer.kind}`)
+  const { fence } = await granted(stage, early, 10)
   expect(await stage.start(early!, 10)).toBe(true)
   stage.setClock(5)
   await stage.jump(5, -5_000_000)
@@ -142,7 +143,6 @@ test('a start from before its total, and before the clock was set back, takes ba
   await stage.backend.rules.change({ kind: 'set', rule }, at(6))
   await stage.admit('late', 6.5, { key: 'a/y' })
   await stage.run(7)
-  const { fence } = answer.job
   await stage.backend.verbs.settle({ id: 'early', key: 'a/x', fence, amounts: { tokens: 1 } }, at(7.1))
   expect(await used(7.1)).toBe(10)
 })
@@ -159,7 +159,7 @@ test('a job that has a slot counts once in a total below which another key comes
   const rule = parseRule('a/', '900, 10/s, 900 tokens/day 10 each')
   await stage.backend.rules.change({ kind: 'set', rule }, at(0.5))
   await stage.admit('behind', 0.5, { key: 'a/x' })
-  expect(await stage.gate(x!, 0.5)).toMatchObject({ kind: 'granted' })
+  await granted(stage, x, 0.5)
   await stage.admit('late', 0.5, { key: 'a/y' })
   expect(await stage.start(x!, 0.5)).toBe(true)
   expect(await used(0.5)).toBe(10)

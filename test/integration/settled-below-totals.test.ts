@@ -42,6 +42,13 @@ describe.each(LINES)('%s: a turn whose key is forgotten', (_, where) => {
     expect(breaches()).toEqual([])
   })
 
+  test('settles in an outer total, where the inner one has no quota', async () => {
+    const limits = { 'a/': '999, 99/s, 9000 tokens/hour 5 each', 'a/b/': '999, 99/s' }
+    const { turn, used } = await forgotten(limits, { tokens: 40 })
+    expect(await turn.settle({ tokens: 10 })).toBe(true)
+    expect(await used('a/')).toEqual([10])
+  })
+
   test('settles nothing where it was released, or no total counts the unit', async () => {
     const released = await forgotten({ 'a/': '999, 99/s, 900 tokens/hour 5 each' })
     await released.turn.release()

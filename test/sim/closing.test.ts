@@ -20,39 +20,6 @@ test('a worker that closes while Redis refuses writes is known to be unheard, al
   expect(failures).toEqual([])
 })
 
-test('what a caller had asked for is known at the end, whenever it is killed', async () => {
-  const key = 'a/x0'
-  const way = { least: 8_374, jitter: 12, spikes: 0.05, spike: 1_432 }
-  const turn = { caller: 1, key, cost: 1, isTry: false }
-  const { jobs, ...one } = aPlan()
-  const plan = {
-    ...one,
-    seed: 30_005_441,
-    keys: [{ key, capacity: 1, rate: { count: 20, per: 1_000 }, quotas: [{ amount: 1, window: 1_000 }] }],
-    jobs: jobs.map((job) => ({ ...job, key, at: 5 })),
-    turns: [
-      { ...turn, at: 27, timeout: 104 },
-      { ...turn, at: 75 },
-      { ...turn, at: 136 },
-    ],
-    callers: 1,
-    network: { there: { ...way, jitter: 1_805, spikes: 0 }, back: way, splits: 0 },
-    faults: [
-      { kind: 'stop', part: 'caller-1', when: { at: 324, by: 423, write: 5 }, for: 8, until: 431 },
-      {
-        kind: 'kill',
-        part: 'caller-1',
-        when: { at: 404, by: 469, event: 81 },
-        how: 'machine',
-        back: 63,
-        until: 532,
-      },
-    ],
-  } as const
-  const { failures } = await runPlan(plan, openStore)
-  expect(failures).toEqual([])
-})
-
 test('a turn that was asked for is waited for, although the closed caller that another has replaced asks for it, too', async () => {
   const turn = { caller: 1, key: 'k', at: 382, cost: 1, isTry: false }
   const faults = [

@@ -1,6 +1,6 @@
 import * as bucketCore from '../../core/bucket.ts'
 import type { Limit } from '../../core/limit.ts'
-import { type Child, totalsAbove, useOf } from '../../core/total.ts'
+import { type Child, type Total, totalsAbove, useOf } from '../../core/total.ts'
 import { departUnder } from '../../core/total-departures.ts'
 import type { Costs, Quotas } from '../../core/usage.ts'
 import type { Call } from '../../line/attempt.ts'
@@ -86,35 +86,19 @@ export class Starts {
     const { bucket, isTurn, departedAt = now, state, charge, shared } = job
     const isLate = isTurn ? now - departedAt >= holdOf(job) : state !== 'running'
     if (isLate || charge?.isOver || shared?.some((start) => start.charge?.isOver)) return false
-    if (!bucket.isKept) return this.#settleAbove(job, amounts, now)
-    checkUnits(bucket.key, quotasOver(bucket), amounts)
+    const quotas = this.#quotasOver(bucket)
+    if (bucket.isKept) checkUnits(bucket.key, quotas, amounts)
+    else if (uncountedUnits(quotas, amounts).length > 0) return false
     if (!this.#settleEach(job, amounts)) return false
-    this.#agenda.rearm(bucket, now)
+    if (bucket.isKept) this.#agenda.rearm(bucket, now)
+    else this.#agenda.families.armTotal(bucket.member!.total, now)
     return true
   }
 
-  /** The bucket of a turn is forgotten; totals may still count its start. */
-  #settleAbove(job: JobRecord, amounts: Costs, now: number): boolean {
-    const counting = (job.shared ?? []).flatMap(({ total: before, charge }) => {
-      const total = this.#buckets.families.get(before.path)
-      return total === before && charge !== undefined ? [{ total, charge }] : []
-    })
-    const quotas = counting.flatMap(({ total }) => total.bucket.limit.quotas)
-    if (counting.length === 0 || uncountedUnits({ quotas }, amounts).length > 0) return false
-    const settled = { cost: job.cost, costs: { ...job.costs, ...amounts } }
-    for (const { total, charge } of counting) {
-      settleCharge(total.bucket, charge, amounts)
-      const above = total.parent
-      if (above !== undefined)
-        above.queue.correct(total, useOf(above.bucket.limit, settled) - useOf(above.bucket.limit, job))
-      this.#agenda.families.armTotal(total, now)
-    }
-    return true
-  }
-
+  /** The bucket of a turn may be forgotten, and totals above it: those that live still count its start. */
   #settleEach(job: JobRecord, amounts: Costs): boolean {
     const { bucket } = job
-    const own = job.charge ?? uncharged(bucket, job)
+    const own = bucket.isKept ? (job.charge ?? uncharged(bucket, job)) : undefined
     if (own !== undefined) {
       job.charge = own
       settleCharge(bucket, own, amounts)
@@ -123,10 +107,10 @@ export class Starts {
     let isAny = own !== undefined
     const before = job.shared ?? []
     const settled = { cost: job.cost, costs: { ...job.costs, ...amounts } }
-    let child: Child = bucket.member
-    job.shared = [...totalsAbove(bucket.member)].map((total) => {
+    let child: Child | undefined = bucket.isKept ? bucket.member : undefined
+    job.shared = this.#liveTotals(bucket).map((total) => {
       const { limit } = total.bucket
-      total.queue.correct(child, useOf(limit, settled) - useOf(limit, job))
+      if (child !== undefined) total.queue.correct(child, useOf(limit, settled) - useOf(limit, job))
       child = total
       const start = before.find((other) => other.total === total)
       const charge = start?.charge ?? uncharged(total.bucket, job)
@@ -137,6 +121,18 @@ export class Starts {
       return { total, slot: start?.slot ?? Number.NEGATIVE_INFINITY, charge }
     })
     return isAny
+  }
+
+  /** The quotas of the bucket, while it is not forgotten, and of the totals above it. */
+  #quotasOver(bucket: MemoryBucket): Quotas {
+    const limits = this.#liveTotals(bucket).map((total) => total.bucket.limit)
+    return { quotas: (bucket.isKept ? [bucket.limit, ...limits] : limits).flatMap(({ quotas }) => quotas) }
+  }
+
+  /** The totals above the bucket, the innermost first. Where it is forgotten, the first of them may be, too. */
+  #liveTotals({ member }: MemoryBucket): Total[] {
+    if (member === undefined) return []
+    return [...totalsAbove(member)].filter((total) => this.#buckets.families.get(total.path) === total)
   }
 }
 
@@ -177,11 +173,4 @@ function setDeparting(bucket: MemoryBucket, isDeparting: boolean): void {
   bucket.isDeparting = isDeparting
   if (bucket.member === undefined) return
   for (const total of totalsAbove(bucket.member)) total.isDeparting = isDeparting
-}
-
-/** The quotas of the bucket and of all totals above it. */
-function quotasOver({ limit, member }: MemoryBucket): Quotas {
-  if (member === undefined) return limit
-  const totals = [...totalsAbove(member)].map(({ bucket }) => bucket.limit)
-  return { quotas: [limit, ...totals].flatMap(({ quotas }) => quotas) }
 }

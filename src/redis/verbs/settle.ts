@@ -95,18 +95,9 @@ async function settle(
   const { id, key = '', fence = '', startedAt = '', ended, attempt = '', amounts } = asked
   const { operation = operationName() } = asked
   const units = Object.entries(amounts)
-  const named = [costsText(ended?.costs), ended?.isAgain === true ? '1' : '']
-  const start = [
-    operation,
-    id,
-    key,
-    fence,
-    startedAt,
-    ended?.cost ?? '',
-    ended?.charged ?? '',
-    ...named,
-    attempt,
-  ]
+  const { cost = '', charged = '', costs, isAgain = false } = ended ?? {}
+  const endedValues = [cost, charged, costsText(costs), isAgain ? '1' : '']
+  const start = [operation, id, key, fence, startedAt, ...endedValues, attempt]
   const values = [...start, units.length, ...units.flat()]
   const found = await store.write(script, shard, values, now)
   if (found.kind === 'unit') throw new UnknownUnitError(found.key, found.unit, found.units)

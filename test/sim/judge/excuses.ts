@@ -1,6 +1,6 @@
 import type { HistoryEvent } from '../../../src/testing.ts'
 import { isTurnId } from '../../support/turn-id.ts'
-import type { Silence } from '../actors/faults.ts'
+import type { Silence, Struck } from '../actors/faults.ts'
 import type { Recovered, Seen } from '../actors/recorder.ts'
 import { firstAlone, type Plan } from '../plan/plan.ts'
 
@@ -51,6 +51,13 @@ interface Blindness {
 export interface Closing {
   readonly process: string
   readonly at: number
+}
+
+/** The workers that closed in processes that lived on. */
+export function restsIn(struck: readonly Struck[]): Closing[] {
+  return struck.flatMap(({ fault, process, from }) =>
+    fault.kind === 'rest' ? [{ process: process!, at: from }] : [],
+  )
 }
 
 type Outage = Pick<Silence, 'from' | 'until' | 'isRestart'>

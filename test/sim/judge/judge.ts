@@ -8,7 +8,7 @@ import type { Fault } from '../plan/fault.ts'
 import { totalsAtFirst } from '../plan/total-plan.ts'
 import { judgeBooks } from './books.ts'
 import { judgeErrors } from './errors.ts'
-import { type Closing, excuses, travelOf } from './excuses.ts'
+import { type Closing, excuses, restsIn, travelOf } from './excuses.ts'
 import { judgeFences } from './fences.ts'
 import { isOfHiddenStep } from './hidden-steps.ts'
 import { judgeLiveness } from './liveness.ts'
@@ -122,10 +122,7 @@ export function judgeData(strange: Recorder['strange']): Failure[] {
 
 /** From when until when each process worked. */
 function closingsOf({ leaving, struck }: Scene): Closing[] {
-  const rests = struck.flatMap(({ fault, process, from }) =>
-    fault.kind === 'rest' ? [{ process: process!, at: from }] : [],
-  )
-  return [...Array.from(leaving, ([process, at]) => ({ process, at })), ...rests]
+  return [...Array.from(leaving, ([process, at]) => ({ process, at })), ...restsIn(struck)]
 }
 
 function livesOf({ shapers, silences, leaving }: Scene): Life[] {

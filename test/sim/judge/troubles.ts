@@ -1,6 +1,6 @@
 import type { Silence, Struck } from '../actors/faults.ts'
 import { limitsOf, type Plan, slowestOf } from '../plan/plan.ts'
-import { leaseOf, RESTART_GRACE } from './excuses.ts'
+import { leaseOf, RESTART_GRACE, restsIn } from './excuses.ts'
 
 /** A process of the run that plays a part, from its begin until it was killed or closed; microseconds. */
 export interface Life {
@@ -70,9 +70,6 @@ export function troublesOf(known: Circumstances): Trouble[] {
     'scheduler',
     lives.filter(({ name }) => isScheduler(plan, name)),
   )
-  const rests = struck.flatMap(({ fault, process, from }) =>
-    fault.kind === 'rest' ? [{ name: process!, until: from }] : [],
-  )
   return [
     ...silences.filter(isFelt).map((silence) => {
       const own = ofSilence(known, silence)
@@ -80,7 +77,8 @@ export function troublesOf(known: Circumstances): Trouble[] {
         ? lengthened(own, silence, known, unscheduled)
         : outlasting(own, silence, plan, unscheduled)
     }),
-    ...[...lives, ...rests].flatMap((end) => closedUnheard(known, end)),
+    ...lives.flatMap(({ name, until }) => closedUnheard(known, name, until)),
+    ...restsIn(struck).flatMap(({ process, at }) => closedUnheard(known, process, at)),
     ...struck.flatMap((one) => ofFault(plan, one)),
     ...missing(
       known,
@@ -171,10 +169,7 @@ function liftOf({ from, until, isRestart }: Pick<Silence, 'from' | 'until' | 'is
 }
 
 /** A process that closes while it is not heard can give nothing back: what it held waits for its lease, as after its death. */
-function closedUnheard(
-  { plan, silences, struck }: Circumstances,
-  { name, until }: Pick<Life, 'name' | 'until'>,
-): Trouble[] {
+function closedUnheard({ plan, silences, struck }: Circumstances, name: string, until: number): Trouble[] {
   const own = silences.filter(({ process }) => process === name)
   const isUnheard = own.some((silence) => {
     return silence.from <= until + CLOSES && until <= silence.until + HEARD_AGAIN * 1_000

@@ -114,8 +114,8 @@ function distinct(quotas: readonly QuotaPlan[]): QuotaPlan[] {
  */
 export function sparing(plan: Keys, faults: readonly Fault[]): Fault[] {
   const hasCalendar = periodEndOf(plan) !== undefined
-  const isSet = !hasCalendar && plan.keys.every(({ warmUp }) => warmUp === undefined)
-  const others = isSet ? [...faults] : faults.filter(({ kind }) => kind !== 'step')
+  const isWarming = plan.keys.some(({ warmUp }) => warmUp !== undefined)
+  const others = hasCalendar || isWarming ? faults.filter(({ kind }) => kind !== 'step') : [...faults]
   if (!hasCalendar) return others
   return others.map((fault) => (fault.kind === 'restart' ? { ...fault, keeps: 'all' } : fault))
 }
